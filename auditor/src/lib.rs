@@ -1,0 +1,1 @@
+//! The reader of Gatehouse: checks a ledger offline.

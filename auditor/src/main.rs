@@ -1,0 +1,2 @@
+//! The `gatehouse-auditor` binary.
+fn main() {}

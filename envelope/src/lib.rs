@@ -1,0 +1,1 @@
+//! The safe of Gatehouse: sealing, data keys, signatures, keyed digests, secrets.

@@ -1,0 +1,2 @@
+//! The `gatehouse` binary.
+fn main() {}

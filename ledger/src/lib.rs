@@ -1,0 +1,1 @@
+//! The book of Gatehouse: records, segments, Merkle trees, checkpoints; writer, stores, verifier.
