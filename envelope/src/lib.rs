@@ -1,1 +1,13 @@
 //! The safe of Gatehouse: sealing, data keys, signatures, keyed digests, secrets.
+//!
+//! No other crate of ours names a cryptographic library; what they need of one is here, in terms
+//! that leave little to get wrong: every keyed digest has a purpose, every sealed byte string is
+//! bound to its place, every key knows how often it may be used. This crate knows nothing of
+//! sessions, logs or the network, and takes no clock: ages are given by the caller.
+
+pub mod digest;
+pub mod random;
+pub mod secret;
+pub mod sign;
+
+mod private_file;
