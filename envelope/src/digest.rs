@@ -110,7 +110,7 @@ pub(crate) fn length(part: &[u8]) -> [u8; 8] {
     (part.len() as u64).to_be_bytes()
 }
 
-fn array(bytes: &[u8]) -> [u8; 32] {
+pub(crate) fn array(bytes: &[u8]) -> [u8; 32] {
     let mut out = [0; 32];
     // SHA-256 gives 32 bytes; `zip` only spares a conversion that could not fail.
     for (to, from) in out.iter_mut().zip(bytes) {

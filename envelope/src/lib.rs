@@ -6,8 +6,11 @@
 //! sessions, logs or the network, and takes no clock: ages are given by the caller.
 
 pub mod digest;
+pub mod keys;
 pub mod random;
+pub mod seal;
 pub mod secret;
 pub mod sign;
 
+mod derive;
 mod private_file;

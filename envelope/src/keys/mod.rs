@@ -1,0 +1,95 @@
+//! The tree of keys: root → one a tenant → one a session → what is derived from that.
+//!
+//! The root key stays in its [`KeyProvider`]. A tenant's key is stored wrapped by the root, a
+//! session's wrapped by its tenant's; destroying a wrapped key destroys everything under it.
+
+mod file;
+mod session;
+mod tenant;
+
+use std::io;
+
+use async_trait::async_trait;
+
+pub use file::FileKeys;
+pub use session::SessionKeys;
+pub use tenant::TenantKey;
+
+use crate::{random::RandomError, seal::SealError, secret::Secret};
+
+/// What a wrapped key is for. It unwraps under the same words only.
+#[derive(Clone, Copy)]
+pub struct KeyContext<'a> {
+    /// The key's role, such as `tenant`.
+    pub purpose: &'a str,
+    /// Whose key it is.
+    pub tenant: &'a str,
+    /// Which of the tenant's keys, counted from 1.
+    pub epoch: u32,
+}
+
+/// A new key, and the form in which it may be stored.
+pub struct GeneratedKey {
+    /// The key.
+    pub key: Secret<[u8; 32]>,
+    /// The key, wrapped. Never kept beside what the key protects in storage that can't be erased.
+    pub wrapped: Vec<u8>,
+}
+
+/// Generates keys and unwraps them; the root key never leaves.
+///
+/// `unwrap` gives back exactly the key that `generate` made if, and only if, the context is the
+/// same and the provider's root key is the one it was made under; anything else is an error, never
+/// another key. Nothing is cached here, failures least of all.
+#[async_trait]
+pub trait KeyProvider: Send + Sync {
+    /// The root key's public id.
+    fn id(&self) -> &str;
+
+    /// Makes a new random key.
+    async fn generate(&self, context: &KeyContext<'_>) -> Result<GeneratedKey, KeyError>;
+
+    /// Unwraps a key.
+    async fn unwrap(
+        &self,
+        context: &KeyContext<'_>,
+        wrapped: &[u8],
+    ) -> Result<Secret<[u8; 32]>, KeyError>;
+}
+
+/// Why there is no key.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// The wrapped key was changed, or belongs to another root key or context.
+    #[error("the wrapped key is damaged or belongs elsewhere")]
+    Damaged,
+    /// The provider refuses us this key.
+    #[error("the key provider denies access")]
+    Denied,
+    /// The root key is switched off, or about to be deleted.
+    #[error("the root key is disabled")]
+    Disabled,
+    /// The key file could not be read or made, or others may read it.
+    #[error("the root key file")]
+    File(#[source] io::Error),
+    /// The key file or the wrapped key was written by a later version of this program.
+    #[error("the key is in a newer or unknown format")]
+    Newer,
+    /// No randomness for a key or a nonce.
+    #[error(transparent)]
+    Random(#[from] RandomError),
+    /// The provider did not answer. Worth another try.
+    #[error("the key provider cannot be reached")]
+    Unreachable,
+}
+
+impl From<SealError> for KeyError {
+    fn from(error: SealError) -> Self {
+        match error {
+            // A wrapping key is derived for one wrapped key, so it never reaches its limit.
+            SealError::Damaged | SealError::Exhausted => Self::Damaged,
+            SealError::Newer => Self::Newer,
+            SealError::Random(error) => Self::Random(error),
+        }
+    }
+}
