@@ -1,1 +1,5 @@
 //! The door of Gatehouse: a reverse proxy between AI agents and model providers.
+
+pub mod reject;
+pub mod telemetry;
+pub mod wire;

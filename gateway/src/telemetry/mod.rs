@@ -1,0 +1,8 @@
+//! What operators see: request ids, metrics and logs. None of them can hold payload text: metrics
+//! and log fields are made of codes, labels, counts and durations only.
+
+mod ids;
+mod metrics;
+
+pub use ids::{RequestId, Trace};
+pub use metrics::{Metrics, Outcome};

@@ -1,0 +1,209 @@
+//! Request smuggling: what two parsers could frame in two ways is refused, and the connection ends.
+//!
+//! hyper drops `content-length` when a `transfer-encoding` stands beside it (RFC 9112 §6.1 allows
+//! that), so a handler cannot see that both were sent. [`Watched`] looks at the raw bytes of the
+//! connection instead and counts the lines that begin with `content-length`. A chunked request on a
+//! connection where more such lines arrived than were accounted for by earlier requests is doubtful.
+//! A JSON body cannot hold such a line; a pipelined request behind a chunked one can, and is then
+//! refused too, which is the safe side.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+use bytes::{Buf, Bytes};
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::{HeaderMap, Version};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+const NAME: &[u8] = b"content-length";
+
+/// The request's framing can be read in more than one way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the request's framing is ambiguous")]
+pub struct Ambiguous;
+
+/// Counts of one connection, shared between its bytes and its requests.
+#[derive(Default)]
+pub struct Lengths {
+    seen: AtomicU64,
+    accounted: AtomicU64,
+}
+
+impl Lengths {
+    /// Judges the head of a request that hyper has parsed.
+    ///
+    /// # Errors
+    /// [`Ambiguous`] if there is any `transfer-encoding` other than one plain `chunked`, or a
+    /// `content-length` beside it.
+    pub fn check(&self, version: Version, headers: &HeaderMap) -> Result<(), Ambiguous> {
+        if version == Version::HTTP_2 {
+            return Ok(());
+        }
+        let lengths = headers.get_all(CONTENT_LENGTH).iter().count() as u64;
+        let accounted = self.accounted.fetch_add(lengths, Ordering::Relaxed) + lengths;
+        let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+        let Some(coding) = codings.next() else {
+            return Ok(());
+        };
+        let plain = coding
+            .as_bytes()
+            .trim_ascii()
+            .eq_ignore_ascii_case(b"chunked");
+        if !plain || codings.next().is_some() || self.seen.load(Ordering::Relaxed) > accounted {
+            return Err(Ambiguous);
+        }
+        Ok(())
+    }
+}
+
+/// A connection whose incoming bytes are watched, with bytes that were read before put in front.
+pub struct Watched<S> {
+    stream: S,
+    before: Bytes,
+    lengths: Arc<Lengths>,
+    /// How much of [`NAME`] the current line has matched; `None` once it cannot match any more.
+    matched: Option<usize>,
+}
+
+impl<S> Watched<S> {
+    /// Watches `stream`, on which `before` has arrived already.
+    pub fn new(stream: S, before: Bytes, lengths: Arc<Lengths>) -> Self {
+        Self {
+            stream,
+            before,
+            lengths,
+            matched: None,
+        }
+    }
+
+    fn watch(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let Some(matched) = self.matched else {
+                let Some(end) = memchr::memchr(b'\n', bytes) else {
+                    return;
+                };
+                bytes = bytes.get(end + 1..).unwrap_or_default();
+                self.matched = Some(0);
+                continue;
+            };
+            let (Some(byte), Some(want)) = (bytes.first(), NAME.get(matched)) else {
+                return;
+            };
+            if !byte.eq_ignore_ascii_case(want) {
+                self.matched = None;
+                continue;
+            }
+            bytes = bytes.get(1..).unwrap_or_default();
+            self.matched = Some(matched + 1).filter(|done| *done < NAME.len());
+            if self.matched.is_none() {
+                self.lengths.seen.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        let start = buffer.filled().len();
+        if this.before.has_remaining() {
+            let take = this.before.len().min(buffer.remaining());
+            buffer.put_slice(&this.before.split_to(take));
+        } else {
+            std::task::ready!(Pin::new(&mut this.stream).poll_read(context, buffer))?;
+        }
+        this.watch(buffer.filled().get(start..).unwrap_or_default());
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(chunks: &[&[u8]]) -> u64 {
+        let lengths = Arc::new(Lengths::default());
+        let mut watched = Watched::new((), Bytes::new(), Arc::clone(&lengths));
+        chunks.iter().for_each(|chunk| watched.watch(chunk));
+        lengths.seen.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn lengths_are_counted_at_every_split() {
+        let head = b"POST / HTTP/1.1\r\nx: content-length\r\nCONTENT-Length: 5\r\nhost: a\r\n\r\n\ncontent-length:1";
+        for cut in 0..=head.len() {
+            let (one, two) = head.split_at(cut);
+            assert_eq!(seen(&[one, two]), 2, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn a_length_beside_chunked_is_ambiguous_in_either_order() {
+        let mut headers = HeaderMap::new();
+        headers.insert(TRANSFER_ENCODING, "chunked".parse().unwrap());
+        let lengths = Lengths::default();
+        assert!(lengths.check(Version::HTTP_11, &headers).is_ok());
+        lengths.seen.store(1, Ordering::Relaxed);
+        assert!(lengths.check(Version::HTTP_11, &headers).is_err());
+        lengths.accounted.store(1, Ordering::Relaxed);
+        assert!(lengths.check(Version::HTTP_11, &headers).is_ok());
+    }
+
+    #[test]
+    fn odd_codings_are_ambiguous() {
+        for lines in [
+            &["gzip, chunked"][..],
+            &["identity"],
+            &["chunked", "chunked"],
+            &["xchunked"],
+        ] {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(TRANSFER_ENCODING, line.parse().unwrap());
+            }
+            assert!(
+                Lengths::default()
+                    .check(Version::HTTP_11, &headers)
+                    .is_err(),
+                "{lines:?}"
+            );
+        }
+    }
+}
