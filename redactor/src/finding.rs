@@ -1,0 +1,67 @@
+//! What a search is asked and what it answers.
+
+use crate::label::Label;
+use crate::policy::Direction;
+use crate::rule::{Quote, Tail};
+use crate::tail;
+
+/// Where a text stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Field<'a> {
+    /// The JSON key, header name or column title that the text stands under.
+    pub key: Option<&'a str>,
+    /// Which way it travels.
+    pub direction: Direction,
+}
+
+/// A value that was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// First byte, on a character boundary of the searched text.
+    pub start: usize,
+    /// One past the last byte, on a character boundary.
+    pub end: usize,
+    /// What it is.
+    pub label: Label,
+    /// Confidence in percent.
+    pub score: u8,
+    /// The rule that found it, for records; never text.
+    pub rule: &'static str,
+    /// Whether the value alone shows what it is, without the words around it.
+    pub certain: bool,
+}
+
+/// A search that did not come to its end. Nothing may be sent then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScanError {
+    /// The automaton gave up.
+    #[error("the search automaton gave up")]
+    Automaton,
+    /// The text is longer than offsets can say (4 GiB).
+    #[error("the text is too long to be searched")]
+    TooLong,
+}
+
+/// A match that has begun and whose end is not in sight. A stream that can hold no more masks
+/// from its start, drops what follows and asks [`Open::end`] where the match ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Open {
+    /// First byte of the match in the text that was asked about.
+    pub start: usize,
+    /// What it is.
+    pub label: Label,
+    /// The rule that found it.
+    pub rule: &'static str,
+    pub(crate) tail: Tail,
+    pub(crate) quote: Option<Quote>,
+}
+
+impl Open {
+    /// How many bytes of `more` still belong to the match; `None` if all do and it is still open.
+    /// `more` begins with the last bytes (up to 128) of what was masked already, because an end
+    /// marker may have been cut in two.
+    #[must_use]
+    pub fn end(&self, more: &str) -> Option<usize> {
+        tail::end(self.tail, self.quote, more)
+    }
+}

@@ -1,0 +1,101 @@
+//! The profiles, and the canonical text of a policy.
+
+use std::fmt::Write as _;
+
+use super::{Action, Direction, Policy, Profile, Selection};
+use crate::label::Label;
+
+impl Profile {
+    /// What this profile does where the policy says nothing else.
+    #[must_use]
+    pub fn action(self, label: Label, direction: Direction) -> Action {
+        let reply = direction == Direction::Reply;
+        match self {
+            Profile::Strict if reply => Action::Mask,
+            Profile::Strict => Action::Pseudonymize,
+            Profile::SecretsOnly if !label.is_secret() => Action::Allow,
+            Profile::Balanced if label.is_quasi() => Action::Allow,
+            Profile::Balanced if reply && !masked_in_replies(label) => Action::Allow,
+            Profile::Balanced | Profile::SecretsOnly if reply => Action::Mask,
+            Profile::Balanced | Profile::SecretsOnly => Action::Pseudonymize,
+        }
+    }
+}
+
+/// What a model has no business telling unless the session gave it: the rest (a name, an address
+/// of a company) is too often part of an honest answer.
+fn masked_in_replies(label: Label) -> bool {
+    label.is_secret()
+        || [
+            Label::BANK_ACCOUNT,
+            Label::CREDIT_CARD,
+            Label::DRIVER_LICENSE,
+            Label::EMAIL,
+            Label::ENCODED,
+            Label::IBAN,
+            Label::NATIONAL_ID,
+            Label::PASSPORT,
+            Label::PHONE,
+            Label::ROUTING_NUMBER,
+            Label::TAX_ID,
+            Label::US_SSN,
+        ]
+        .contains(&label)
+}
+
+/// One line a fact, each string preceded by its length, so that no two policies share a text.
+pub(super) fn canonical(policy: &Policy) -> String {
+    let mut out = String::from("gatehouse redaction policy 1\n");
+    line(&mut out, "profile", &format!("{:?}", policy.profile));
+    for (label, own) in &policy.labels {
+        line(&mut out, "label", &format!("{label} {own:?}"));
+    }
+    for dictionary in &policy.dictionaries {
+        line(
+            &mut out,
+            "dictionary",
+            &format!("{} {}", dictionary.label, dictionary.inflect),
+        );
+        dictionary
+            .terms
+            .iter()
+            .for_each(|term| line(&mut out, "term", term));
+    }
+    for rule in &policy.rules {
+        line(
+            &mut out,
+            "rule",
+            &format!("{} {} {}", rule.name, rule.label, rule.score),
+        );
+        line(&mut out, "pattern", &rule.pattern);
+    }
+    policy
+        .ignore
+        .iter()
+        .for_each(|value| line(&mut out, "ignore", value));
+    line(&mut out, "restore text", &selection(&policy.restore.text));
+    line(
+        &mut out,
+        "restore arguments",
+        &selection(&policy.restore.arguments),
+    );
+    for (tool, chosen) in &policy.restore.tools {
+        line(&mut out, "restore tool", tool);
+        line(&mut out, "gets", &selection(chosen));
+    }
+    policy
+        .media
+        .allow
+        .iter()
+        .for_each(|mime| line(&mut out, "media", mime));
+    out
+}
+
+fn line(out: &mut String, what: &str, value: &str) {
+    // Writing to a String cannot fail.
+    let _ = writeln!(out, "{what} {}:{value}", value.len());
+}
+
+fn selection(chosen: &Selection) -> String {
+    format!("{chosen:?}")
+}
