@@ -1,0 +1,334 @@
+//! From what was written to what it means. Goes on after a fault, so that all are found at once.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_redactor::engine::Engine;
+use gatehouse_redactor::policy::Policy;
+
+use super::fault::Faults;
+use super::load::{Environment, Overrides};
+use super::raw::{Raw, RawFormat, RawLedger, RawLevel, RawLimits, RawLog, RawMode, RawSessions};
+use super::raw::{RawKeys, RawTimeouts};
+use super::{Config, Ledger, LedgerMode, Limits, Log, Redaction, Sessions, Timeouts};
+use super::{tree, value};
+
+/// The version of the configuration's language that this gateway reads.
+const VERSION: i64 = 1;
+
+const LISTEN: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
+const ADMIN_LISTEN: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8081);
+const DATA_DIR: &str = "gatehouse-data";
+
+/// One check of one configuration: collects faults on the way.
+pub(super) struct Check<'e> {
+    pub(super) environment: &'e Environment,
+    pub(super) faults: Faults,
+}
+
+impl<'e> Check<'e> {
+    pub(super) fn new(environment: &'e Environment) -> Check<'e> {
+        Check {
+            environment,
+            faults: Faults::default(),
+        }
+    }
+
+    pub(super) fn file(mut self, text: &str, overrides: &Overrides) -> Result<Config, Faults> {
+        let Some(raw) = tree::read::<Raw>(text, "", &mut self.faults) else {
+            return Err(self.faults);
+        };
+        self.version(raw.config_version);
+        self.agents(&raw);
+        let providers = self.providers(&raw.provider);
+        self.finish(raw, providers, overrides)
+    }
+
+    pub(super) fn without_file(mut self, overrides: &Overrides) -> Result<Config, Faults> {
+        let providers = self.providers_of_environment();
+        self.finish(Raw::default(), providers, overrides)
+    }
+
+    fn finish(
+        mut self,
+        raw: Raw,
+        providers: Vec<Arc<super::Provider>>,
+        overrides: &Overrides,
+    ) -> Result<Config, Faults> {
+        let listen = overrides.listen.as_deref().or(raw.listen.as_deref());
+        let listen = self.listen(listen, raw.allow_plain_listen);
+        let admin_listen = self.admin_listen(raw.admin_listen.as_deref());
+        if listen == admin_listen && listen.port() != 0 {
+            self.faults
+                .add("admin_listen", "is the same address as listen");
+        }
+        let data_dir = self.data_dir(raw.data_dir.as_deref(), overrides);
+        let timeouts = self.timeouts(&raw.timeouts);
+        let limits = self.limits(&raw.limits);
+        let sessions = self.sessions(&raw.sessions);
+        self.keys(&raw.keys);
+        let ledger = self.ledger(&raw.ledger);
+        let log = log(&raw.log);
+        let redaction = self.redaction(raw.redaction.as_deref());
+        match redaction {
+            Some(redaction) if self.faults.is_empty() => Ok(Config {
+                listen,
+                admin_listen,
+                data_dir,
+                redaction,
+                providers,
+                timeouts,
+                limits,
+                sessions,
+                ledger,
+                log,
+            }),
+            _ => Err(self.faults),
+        }
+    }
+
+    fn version(&mut self, version: Option<i64>) {
+        match version {
+            Some(VERSION) => {}
+            Some(_) => {
+                let message =
+                    format!("is not a version that this gateway reads; it reads {VERSION}");
+                self.faults.add("config_version", message);
+            }
+            None => self
+                .faults
+                .add("config_version", format!("is missing; write {VERSION}")),
+        }
+    }
+
+    fn agents(&mut self, raw: &Raw) {
+        for name in raw.agents.keys() {
+            let message = "agent profiles are not enforced by this version; \
+                           it refuses them rather than let a cap be ignored";
+            self.faults.add(format!("agents.{name}"), message);
+        }
+    }
+
+    fn listen(&mut self, text: Option<&str>, allow_plain: bool) -> SocketAddr {
+        let address = self.address("listen", text, LISTEN);
+        if !address.ip().is_loopback() && !allow_plain {
+            let message = "speaks plain HTTP, so it must be a loopback address; put a TLS \
+                           terminator in front and say allow_plain_listen = true";
+            self.faults.add("listen", message);
+        }
+        address
+    }
+
+    fn admin_listen(&mut self, text: Option<&str>) -> SocketAddr {
+        let address = self.address("admin_listen", text, ADMIN_LISTEN);
+        if !address.ip().is_loopback() {
+            self.faults
+                .add("admin_listen", "must be a loopback address");
+        }
+        address
+    }
+
+    fn address(&mut self, path: &str, text: Option<&str>, default: SocketAddr) -> SocketAddr {
+        let Some(text) = text else { return default };
+        text.parse().unwrap_or_else(|_| {
+            self.faults
+                .add(path, "is not an address and port such as 127.0.0.1:8080");
+            default
+        })
+    }
+
+    fn data_dir(&mut self, text: Option<&str>, overrides: &Overrides) -> PathBuf {
+        if let Some(path) = &overrides.data_dir {
+            return path.clone();
+        }
+        let text = text.unwrap_or(DATA_DIR);
+        if text.is_empty() {
+            self.faults.add("data_dir", "is empty");
+        }
+        self.environment.path(text)
+    }
+
+    fn timeouts(&mut self, raw: &RawTimeouts) -> Timeouts {
+        let or = Timeouts::default();
+        let timeouts = Timeouts {
+            headers: self.duration("timeouts.headers", raw.headers.as_deref(), or.headers),
+            idle: self.duration("timeouts.idle", raw.idle.as_deref(), or.idle),
+            exchange: self.duration("timeouts.exchange", raw.exchange.as_deref(), or.exchange),
+            connect: self.duration("timeouts.connect", raw.connect.as_deref(), or.connect),
+            first_byte: self.duration(
+                "timeouts.first_byte",
+                raw.first_byte.as_deref(),
+                or.first_byte,
+            ),
+            drain: self.duration("timeouts.drain", raw.drain.as_deref(), or.drain),
+        };
+        if timeouts.exchange < timeouts.idle {
+            self.faults
+                .add("timeouts.exchange", "is shorter than timeouts.idle");
+        }
+        timeouts
+    }
+
+    fn limits(&mut self, raw: &RawLimits) -> Limits {
+        let or = Limits::default();
+        let limits = Limits {
+            headers: self.size("limits.headers", raw.headers.as_deref(), or.headers),
+            body: self.size("limits.body", raw.body.as_deref(), or.body),
+            depth: self.count("limits.depth", raw.depth, or.depth, 1_000),
+            leaves: self.count("limits.leaves", raw.leaves, or.leaves, 10_000_000),
+            reply: self.size("limits.reply", raw.reply.as_deref(), or.reply),
+            event: self.size("limits.event", raw.event.as_deref(), or.event),
+            connections: self.count(
+                "limits.connections",
+                raw.connections,
+                or.connections,
+                1_000_000,
+            ),
+            connections_per_ip: self.count(
+                "limits.connections_per_ip",
+                raw.connections_per_ip,
+                or.connections_per_ip,
+                1_000_000,
+            ),
+        };
+        // hyper's own buffer must hold a head, and it takes no less than this.
+        if limits.headers < 8 << 10 {
+            self.faults.add("limits.headers", "must be at least 8KiB");
+        }
+        limits
+    }
+
+    fn sessions(&mut self, raw: &RawSessions) -> Sessions {
+        self.only("sessions.store", raw.store.as_deref(), "embedded");
+        let or = Sessions::default();
+        let sessions = Sessions {
+            idle: self.duration("sessions.idle", raw.idle.as_deref(), or.idle),
+            absolute: self.duration("sessions.absolute", raw.absolute.as_deref(), or.absolute),
+            lease: self.duration("sessions.lease", raw.lease.as_deref(), or.lease),
+            wait: self.duration("sessions.wait", raw.wait.as_deref(), or.wait),
+        };
+        if sessions.absolute < sessions.idle {
+            self.faults
+                .add("sessions.absolute", "is shorter than sessions.idle");
+        }
+        sessions
+    }
+
+    fn keys(&mut self, raw: &RawKeys) {
+        self.only("keys.provider", raw.provider.as_deref(), "file");
+    }
+
+    fn ledger(&mut self, raw: &RawLedger) -> Ledger {
+        self.only("ledger.store", raw.store.as_deref(), "dir");
+        let or = Ledger::default();
+        let deployment = raw.deployment.clone().unwrap_or(or.deployment);
+        if !is_deployment(&deployment) {
+            let message = "must be 1 to 32 characters of a-z, 0-9 and -, and begin with a letter";
+            self.faults.add("ledger.deployment", message);
+        }
+        let age = raw.segment_age.as_deref();
+        let size = raw.segment_size.as_deref();
+        Ledger {
+            mode: match raw.mode {
+                Some(RawMode::Async) => LedgerMode::Async,
+                Some(RawMode::Local) | None => LedgerMode::Local,
+                Some(RawMode::Strict) => LedgerMode::Strict,
+            },
+            deployment,
+            segment_age: self.duration("ledger.segment_age", age, or.segment_age),
+            segment_size: self.size("ledger.segment_size", size, or.segment_size),
+        }
+    }
+
+    fn redaction(&mut self, path: Option<&str>) -> Option<Redaction> {
+        let policy = match path {
+            None => Policy::default(),
+            Some(path) => match self.environment.file(path) {
+                Ok(text) => tree::read(&text, path, &mut self.faults)?,
+                Err(message) => {
+                    self.faults.add("redaction", message);
+                    return None;
+                }
+            },
+        };
+        match Engine::new(&policy) {
+            Ok(engine) => Some(Redaction {
+                policy: Arc::new(policy),
+                engine: Arc::new(engine),
+            }),
+            Err(error) => {
+                self.faults
+                    .add(path.unwrap_or("redaction"), error.to_string());
+                None
+            }
+        }
+    }
+
+    /// A name of which this version has one: the others are promised for later, so they get a
+    /// better answer than "unknown".
+    fn only(&mut self, path: &str, text: Option<&str>, known: &str) {
+        if text.is_some_and(|text| text != known) {
+            self.faults
+                .add(path, format!("this version has only \"{known}\""));
+        }
+    }
+
+    fn duration(&mut self, path: &str, text: Option<&str>, default: Duration) -> Duration {
+        self.value(path, text, default, value::duration)
+    }
+
+    fn size(&mut self, path: &str, text: Option<&str>, default: usize) -> usize {
+        self.value(path, text, default, value::size)
+    }
+
+    fn value<T>(
+        &mut self,
+        path: &str,
+        text: Option<&str>,
+        default: T,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> T {
+        let Some(text) = text else { return default };
+        parse(text).unwrap_or_else(|message| {
+            self.faults.add(path, message);
+            default
+        })
+    }
+
+    fn count(&mut self, path: &str, number: Option<i64>, default: usize, most: usize) -> usize {
+        let Some(number) = number else { return default };
+        match usize::try_from(number) {
+            Ok(count) if (1..=most).contains(&count) => count,
+            _ => {
+                self.faults
+                    .add(path, format!("must be a number from 1 to {most}"));
+                default
+            }
+        }
+    }
+}
+
+fn log(raw: &RawLog) -> Log {
+    use tracing::level_filters::LevelFilter;
+    Log {
+        level: match raw.level {
+            Some(RawLevel::Error) => LevelFilter::ERROR,
+            Some(RawLevel::Warn) => LevelFilter::WARN,
+            Some(RawLevel::Info) | None => LevelFilter::INFO,
+            Some(RawLevel::Debug) => LevelFilter::DEBUG,
+            Some(RawLevel::Trace) => LevelFilter::TRACE,
+        },
+        json: matches!(raw.format, Some(RawFormat::Json)),
+    }
+}
+
+fn is_deployment(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    name.starts_with(|first: char| first.is_ascii_lowercase())
+        && name.len() <= 32
+        && name.bytes().all(fits)
+}

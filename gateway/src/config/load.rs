@@ -1,0 +1,150 @@
+//! Where the environment and the files come in: the one module that reads either.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use gatehouse_envelope::secret::Secret;
+
+use super::Config;
+use super::check::Check;
+use super::fault::Faults;
+
+/// What `gatehouse up` says on its command line, over what the file says.
+#[derive(Clone, Debug, Default)]
+pub struct Overrides {
+    /// `--data`.
+    pub data_dir: Option<PathBuf>,
+    /// `--listen`; checked like the file's.
+    pub listen: Option<String>,
+}
+
+/// The surroundings that a configuration refers to: variables, and the directory that relative
+/// paths start from.
+pub struct Environment {
+    variables: Box<dyn Fn(&str) -> Option<String>>,
+    base: PathBuf,
+}
+
+impl Environment {
+    /// This process's variables and working directory.
+    #[must_use]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place where the environment enters"
+    )]
+    pub fn of_process() -> Environment {
+        Environment::new(|name| std::env::var(name).ok(), PathBuf::new())
+    }
+
+    /// Made-up surroundings, for tests and for the demo.
+    pub fn new(
+        variables: impl Fn(&str) -> Option<String> + 'static,
+        base: impl Into<PathBuf>,
+    ) -> Environment {
+        Environment {
+            variables: Box::new(variables),
+            base: base.into(),
+        }
+    }
+
+    /// A variable's value, if it is set, is Unicode and is not empty.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        (self.variables)(name).filter(|value| !value.is_empty())
+    }
+
+    /// Where a path of the configuration points.
+    pub(super) fn path(&self, path: &str) -> PathBuf {
+        self.base.join(path)
+    }
+
+    /// The text of a file that the configuration names.
+    ///
+    /// # Errors
+    /// A message that names the path.
+    pub(super) fn file(&self, path: &str) -> Result<String, String> {
+        std::fs::read_to_string(self.path(path))
+            .map_err(|error| format!("cannot read {path}: {error}"))
+    }
+
+    /// The secret that `env:NAME` or `file:PATH` refers to.
+    ///
+    /// # Errors
+    /// A message for the operator, without the secret, nor what stands where a reference should.
+    pub(super) fn secret(&self, reference: &str) -> Result<Secret<String>, String> {
+        let value = if let Some(name) = reference.strip_prefix("env:") {
+            self.variable(name)
+                .ok_or_else(|| format!("the variable {name} is not set"))?
+        } else if let Some(path) = reference.strip_prefix("file:") {
+            self.file(path)?.trim_end_matches(['\r', '\n']).to_owned()
+        } else {
+            let message = "must be a reference, env:NAME or file:PATH, never the secret itself";
+            return Err(message.to_owned());
+        };
+        if value.is_empty() {
+            return Err("refers to an empty secret".to_owned());
+        }
+        if !value.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err("refers to a secret that cannot stand in an HTTP header".to_owned());
+        }
+        Ok(Secret::new(value))
+    }
+}
+
+impl Config {
+    /// Reads a configuration file.
+    ///
+    /// # Errors
+    /// Every fault of the file and of what it refers to.
+    pub fn load(
+        file: &Path,
+        overrides: &Overrides,
+        environment: &Environment,
+    ) -> Result<Config, Faults> {
+        let text = std::fs::read_to_string(file).map_err(|error| {
+            let mut faults = Faults::default();
+            faults.add("", format!("cannot read {}: {error}", file.display()));
+            faults
+        })?;
+        Config::parse(&text, overrides, environment)
+    }
+
+    /// Reads a configuration from its text.
+    ///
+    /// # Errors
+    /// Every fault of the text and of what it refers to.
+    pub fn parse(
+        text: &str,
+        overrides: &Overrides,
+        environment: &Environment,
+    ) -> Result<Config, Faults> {
+        Check::new(environment).file(text, overrides)
+    }
+
+    /// The embedded defaults, with the providers whose keys stand in the environment under the
+    /// names that the providers' own SDKs read; without any, the built-in echo.
+    ///
+    /// # Errors
+    /// Every fault of the variables and the overrides.
+    pub fn from_environment(
+        overrides: &Overrides,
+        environment: &Environment,
+    ) -> Result<Config, Faults> {
+        Check::new(environment).without_file(overrides)
+    }
+
+    /// The embedded defaults and the echo provider on free loopback ports, for tests.
+    ///
+    /// # Errors
+    /// Only if the built-in rules do not compile.
+    pub fn for_tests(data_dir: &Path) -> Result<Config, Faults> {
+        let overrides = Overrides {
+            data_dir: Some(data_dir.to_owned()),
+            listen: None,
+        };
+        let surroundings = Environment::new(|_| None, PathBuf::new());
+        let mut config = Config::from_environment(&overrides, &surroundings)?;
+        config.listen = SocketAddr::from(([127, 0, 0, 1], 0));
+        config.admin_listen = config.listen;
+        Ok(config)
+    }
+}

@@ -1,0 +1,256 @@
+//! What the gateway was told to do, parsed and checked: once a [`Config`] exists, nothing in it
+//! needs another look.
+//!
+//! `raw` is the file as written, `check` turns it into what it means and lists every fault, and
+//! `load` is the one place where the environment and other files are read.
+
+mod check;
+mod fault;
+mod load;
+mod provider;
+mod raw;
+mod tree;
+mod value;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_envelope::secret::Secret;
+use gatehouse_redactor::engine::Engine;
+use gatehouse_redactor::policy::Policy;
+use http::Uri;
+
+pub use fault::{Fault, Faults};
+pub use load::{Environment, Overrides};
+pub use value::Glob;
+
+/// The whole configuration. Has no `Debug`: it holds provider credentials.
+#[derive(Clone)]
+pub struct Config {
+    /// Where callers connect. Plain HTTP, so a loopback address unless the file says otherwise.
+    pub listen: SocketAddr,
+    /// Health and metrics; always loopback.
+    pub admin_listen: SocketAddr,
+    /// `sessions.redb`, `keys/`, `ledger/`, `wal/`, `trust.policy` and `admin.sock` live here.
+    pub data_dir: PathBuf,
+    /// What is searched for, and what happens to it.
+    pub redaction: Redaction,
+    /// In the file's order, which decides between globs. Never empty.
+    pub providers: Vec<Arc<Provider>>,
+    /// How long anything may take.
+    pub timeouts: Timeouts,
+    /// How large anything may be.
+    pub limits: Limits,
+    /// How long sessions live, and how their turns wait for each other.
+    pub sessions: Sessions,
+    /// The audit log.
+    pub ledger: Ledger,
+    /// The operator's log.
+    pub log: Log,
+}
+
+/// The redaction policy and the rules compiled from it.
+#[derive(Clone)]
+pub struct Redaction {
+    /// Actions, dictionaries, custom rules.
+    pub policy: Arc<Policy>,
+    /// Compiled once, here, so that a rule that does not compile is a fault of the file.
+    pub engine: Arc<Engine>,
+}
+
+/// A model provider. Has no `Debug`: it holds a credential.
+pub struct Provider {
+    /// The name that the audit log gives it.
+    pub name: String,
+    /// What it speaks.
+    pub protocol: Protocol,
+    /// The models that go to it.
+    pub models: Vec<Glob>,
+    /// Scheme, authority and path prefix as the provider's own SDK takes them: with `/v1` for
+    /// OpenAI, without for Anthropic. `None` for the built-in echo.
+    pub base_url: Option<Uri>,
+    /// Sent in the protocol's own header; `None` for local servers that want none.
+    pub api_key: Option<Secret<String>>,
+}
+
+/// What a provider speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// `POST /v1/messages`.
+    Anthropic,
+    /// The built-in provider, which speaks both and leaves the process never.
+    Echo,
+    /// `POST /v1/chat/completions`.
+    OpenAi,
+}
+
+/// How long anything may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeouts {
+    /// From the accept on until the whole head of a request is there.
+    pub headers: Duration,
+    /// Between two bytes, either side.
+    pub idle: Duration,
+    /// A whole exchange.
+    pub exchange: Duration,
+    /// Until a provider's connection stands.
+    pub connect: Duration,
+    /// From the last byte sent to a provider until the head of its reply. Longer than `idle`:
+    /// a whole reply is computed before its first byte comes.
+    pub first_byte: Duration,
+    /// How long a stopping gateway waits for running exchanges.
+    pub drain: Duration,
+}
+
+/// How large anything may be.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes of a request's head.
+    pub headers: usize,
+    /// Bytes of a request's body.
+    pub body: usize,
+    /// Levels of JSON nesting.
+    pub depth: usize,
+    /// JSON leaves of one body.
+    pub leaves: usize,
+    /// Bytes of a provider's whole reply, which is held until it has been searched.
+    pub reply: usize,
+    /// Bytes of one event of a provider's stream.
+    pub event: usize,
+    /// Connections of callers at one time.
+    pub connections: usize,
+    /// Connections from one address at one time.
+    pub connections_per_ip: usize,
+}
+
+/// How long sessions live, and how their turns wait for each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Sessions {
+    /// Without a turn, a session ends after this.
+    pub idle: Duration,
+    /// Every session ends after this.
+    pub absolute: Duration,
+    /// How long a turn holds its session without renewing.
+    pub lease: Duration,
+    /// How long a second turn waits for the first, before it gets a 409.
+    pub wait: Duration,
+}
+
+/// The audit log.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    /// What a request waits for.
+    pub mode: LedgerMode,
+    /// This deployment's name, part of every stream's name: `a-z`, `0-9` and `-`.
+    pub deployment: String,
+    /// A segment is closed when its first record is this old.
+    pub segment_age: Duration,
+    /// A segment is closed when it holds this many bytes, before compression.
+    pub segment_size: usize,
+}
+
+/// What a request waits for before a provider sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LedgerMode {
+    /// For the record to be taken, not for the disk.
+    Async,
+    /// For the record to be on the local disk.
+    Local,
+    /// For the segment's store to hold it.
+    Strict,
+}
+
+/// The operator's log, on standard error. Never holds payload.
+#[derive(Clone, Copy, Debug)]
+pub struct Log {
+    /// The least important level that is written.
+    pub level: tracing::level_filters::LevelFilter,
+    /// One JSON object a line instead of text.
+    pub json: bool,
+}
+
+impl Config {
+    /// The provider for a model, for a caller that speaks `protocol` (never `Echo`): the first
+    /// with a fitting glob, else the first of the protocol. The echo provider speaks both.
+    #[must_use]
+    pub fn provider(&self, protocol: Protocol, model: &str) -> Option<&Arc<Provider>> {
+        let mut speaking = self
+            .providers
+            .iter()
+            .filter(|provider| provider.speaks(protocol));
+        let first = speaking.clone().next();
+        speaking
+            .find(|provider| provider.models.iter().any(|glob| glob.matches(model)))
+            .or(first)
+    }
+}
+
+impl Provider {
+    fn speaks(&self, protocol: Protocol) -> bool {
+        self.protocol == protocol || self.protocol == Protocol::Echo
+    }
+}
+
+impl Default for Timeouts {
+    fn default() -> Timeouts {
+        Timeouts {
+            headers: Duration::from_secs(10),
+            idle: Duration::from_secs(60),
+            exchange: Duration::from_secs(600),
+            connect: Duration::from_secs(5),
+            first_byte: Duration::from_secs(300),
+            drain: Duration::from_secs(30),
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            headers: 64 << 10,
+            body: 32 << 20,
+            depth: 128,
+            leaves: 200_000,
+            reply: 32 << 20,
+            event: 1 << 20,
+            connections: 4096,
+            connections_per_ip: 1024,
+        }
+    }
+}
+
+impl Default for Sessions {
+    fn default() -> Sessions {
+        Sessions {
+            idle: Duration::from_secs(3600),
+            absolute: Duration::from_secs(24 * 3600),
+            lease: Duration::from_secs(60),
+            wait: Duration::from_secs(10),
+        }
+    }
+}
+
+impl Default for Ledger {
+    fn default() -> Ledger {
+        Ledger {
+            mode: LedgerMode::Local,
+            deployment: "gatehouse".to_owned(),
+            segment_age: Duration::from_secs(5),
+            segment_size: 8 << 20,
+        }
+    }
+}
+
+impl Default for Log {
+    fn default() -> Log {
+        Log {
+            level: tracing::level_filters::LevelFilter::INFO,
+            json: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+//! The configuration file as it is written: everything optional, nothing checked but names and
+//! types. `check` turns it into what it means.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Raw {
+    pub(super) config_version: Option<i64>,
+    pub(super) listen: Option<String>,
+    pub(super) admin_listen: Option<String>,
+    pub(super) allow_plain_listen: bool,
+    pub(super) data_dir: Option<String>,
+    pub(super) redaction: Option<String>,
+    pub(super) provider: Vec<RawProvider>,
+    pub(super) timeouts: RawTimeouts,
+    pub(super) limits: RawLimits,
+    pub(super) sessions: RawSessions,
+    pub(super) keys: RawKeys,
+    pub(super) ledger: RawLedger,
+    pub(super) log: RawLog,
+    /// Read only to be refused with a reason: what is not enforced must not look as if it were.
+    pub(super) agents: BTreeMap<String, toml::Value>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawProvider {
+    pub(super) name: Option<String>,
+    pub(super) protocol: Option<RawProtocol>,
+    pub(super) models: Vec<String>,
+    pub(super) base_url: Option<String>,
+    pub(super) api_key: Option<String>,
+    pub(super) allow_plain_http: bool,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawProtocol {
+    Anthropic,
+    Echo,
+    Openai,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawTimeouts {
+    pub(super) headers: Option<String>,
+    pub(super) idle: Option<String>,
+    pub(super) exchange: Option<String>,
+    pub(super) connect: Option<String>,
+    pub(super) first_byte: Option<String>,
+    pub(super) drain: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawLimits {
+    pub(super) headers: Option<String>,
+    pub(super) body: Option<String>,
+    pub(super) depth: Option<i64>,
+    pub(super) leaves: Option<i64>,
+    pub(super) reply: Option<String>,
+    pub(super) event: Option<String>,
+    pub(super) connections: Option<i64>,
+    pub(super) connections_per_ip: Option<i64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawSessions {
+    pub(super) store: Option<String>,
+    pub(super) idle: Option<String>,
+    pub(super) absolute: Option<String>,
+    pub(super) lease: Option<String>,
+    pub(super) wait: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawKeys {
+    pub(super) provider: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawLedger {
+    pub(super) store: Option<String>,
+    pub(super) mode: Option<RawMode>,
+    pub(super) deployment: Option<String>,
+    pub(super) segment_age: Option<String>,
+    pub(super) segment_size: Option<String>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawMode {
+    Async,
+    Local,
+    Strict,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawLog {
+    pub(super) level: Option<RawLevel>,
+    pub(super) format: Option<RawFormat>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawLevel {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawFormat {
+    Json,
+    Text,
+}

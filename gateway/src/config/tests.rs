@@ -1,0 +1,249 @@
+//! The configuration as operators meet it: the example file, good files, and files with faults.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::*;
+
+const MINIMAL: &str = "config_version = 1\n[[provider]]\nname = 'e'\nprotocol = 'echo'\n";
+
+fn environment(pairs: &'static [(&'static str, &'static str)]) -> Environment {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let find = |name: &str| {
+        pairs
+            .iter()
+            .find(|pair| pair.0 == name)
+            .map(|pair| pair.1.to_owned())
+    };
+    Environment::new(find, root)
+}
+
+fn parse(text: &str) -> Result<Config, Faults> {
+    Config::parse(
+        text,
+        &Overrides::default(),
+        &environment(&[("KEY", "k-123")]),
+    )
+}
+
+fn faults(text: &str) -> Vec<String> {
+    match parse(text) {
+        Ok(_) => Vec::new(),
+        Err(faults) => faults.iter().map(ToString::to_string).collect(),
+    }
+}
+
+#[test]
+fn the_example_file_is_good_and_says_the_defaults() {
+    let surroundings = environment(&[("OPENAI_API_KEY", "k1"), ("ANTHROPIC_API_KEY", "k2")]);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let file = root.join("policies/gatehouse.example.toml");
+    let config = Config::load(&file, &Overrides::default(), &surroundings)
+        .unwrap_or_else(|faults| panic!("{faults}"));
+    let bare = parse(MINIMAL).unwrap_or_else(|faults| panic!("{faults}"));
+    assert_eq!(config.listen, bare.listen);
+    assert_eq!(config.admin_listen, bare.admin_listen);
+    assert_eq!(config.data_dir, bare.data_dir);
+    assert_eq!(
+        format!("{:?}", config.timeouts),
+        format!("{:?}", bare.timeouts)
+    );
+    assert_eq!(format!("{:?}", config.limits), format!("{:?}", bare.limits));
+    assert_eq!(
+        format!("{:?}", config.sessions),
+        format!("{:?}", bare.sessions)
+    );
+    assert_eq!(format!("{:?}", config.ledger), format!("{:?}", bare.ledger));
+    assert_eq!(format!("{:?}", config.log), format!("{:?}", bare.log));
+    assert_eq!(config.providers.len(), 4);
+}
+
+#[test]
+fn every_fault_is_listed_at_once() {
+    let found = faults(
+        "config_version = 2\nlisten = '0.0.0.0:80'\nadmin_listen = 'x'\ncolour = 'red'\n\
+         [[provider]]\nname = 'a'\nprotocol = 'openai'\napi_key = 'sk-very-secret'\n\
+         base_url = 'http://models.example/v1'\n\
+         [[provider]]\nname = 'a'\nprotocol = 'telnet'\n\
+         [timeouts]\nidle = '1 hour'\n[limits]\ndepth = 0\nbdoy = '1MiB'\n\
+         [sessions]\nstore = 'redis'\n[ledger]\nmode = 'never'\ndeployment = 'A/B'\n\
+         [agents.support]\nmax_usd_per_session = '0.50'\n",
+    );
+    let places = [
+        "colour: unknown field",
+        "provider[1].protocol: unknown variant",
+        "limits.bdoy: unknown field",
+        "ledger.mode: unknown variant",
+        "config_version: ",
+        "agents.support: ",
+        "provider[0].base_url: ",
+        "provider[0].api_key: ",
+        "provider[1].name: ",
+        "listen: ",
+        "admin_listen: ",
+        "timeouts.idle: ",
+        "limits.depth: ",
+        "sessions.store: ",
+        "ledger.deployment: ",
+    ];
+    for place in places {
+        assert!(
+            found.iter().any(|fault| fault.starts_with(place)),
+            "{place} in {found:#?}"
+        );
+    }
+    assert!(
+        !found.iter().any(|fault| fault.contains("very-secret")),
+        "{found:#?}"
+    );
+}
+
+#[test]
+fn a_non_loopback_listener_must_be_said_aloud() {
+    let open = format!("listen = '0.0.0.0:80'\n{MINIMAL}");
+    assert_eq!(faults(&open).len(), 1);
+    assert!(parse(&format!("allow_plain_listen = true\n{open}")).is_ok());
+    let overrides = Overrides {
+        listen: Some("0.0.0.0:80".to_owned()),
+        data_dir: None,
+    };
+    assert!(Config::parse(MINIMAL, &overrides, &environment(&[])).is_err());
+}
+
+#[test]
+fn secrets_come_from_variables_and_files_only() {
+    let with_key = |reference: &str| {
+        format!(
+            "config_version = 1\n[[provider]]\nname = 'o'\nprotocol = 'openai'\napi_key = {reference:?}\n"
+        )
+    };
+    let secret = |text: &str| {
+        let config = parse(text).unwrap_or_else(|faults| panic!("{faults}"));
+        let key = config.providers[0]
+            .api_key
+            .as_ref()
+            .map(|key| key.expose().clone());
+        key.unwrap_or_default()
+    };
+    assert_eq!(secret(&with_key("env:KEY")), "k-123");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("key");
+    std::fs::write(&file, "from-file\n").expect("written");
+    assert_eq!(
+        secret(&with_key(&format!("file:{}", file.display()))),
+        "from-file"
+    );
+    std::fs::write(&file, "two\nlines\n").expect("written");
+    let bad = [
+        "env:UNSET".to_owned(),
+        "sk-inline".to_owned(),
+        "file:/nonexistent/key".to_owned(),
+        format!("file:{}", file.display()),
+    ];
+    for reference in bad {
+        let found = faults(&with_key(&reference));
+        assert_eq!(found.len(), 1, "{reference}: {found:?}");
+        assert!(found[0].starts_with("provider[0].api_key: "), "{found:?}");
+        assert!(!found[0].contains("sk-inline"), "{found:?}");
+    }
+}
+
+#[test]
+fn without_a_file_the_environment_names_the_providers() {
+    let up = |pairs| Config::from_environment(&Overrides::default(), &environment(pairs));
+    let names = |pairs| -> Vec<(String, Protocol)> {
+        let config = up(pairs).unwrap_or_else(|faults: Faults| panic!("{faults}"));
+        config
+            .providers
+            .iter()
+            .map(|p| (p.name.clone(), p.protocol))
+            .collect()
+    };
+    assert_eq!(names(&[]), [("echo".to_owned(), Protocol::Echo)]);
+    assert_eq!(
+        names(&[("OPENAI_API_KEY", "")]),
+        [("echo".to_owned(), Protocol::Echo)]
+    );
+    let both = names(&[("OPENAI_API_KEY", "a"), ("ANTHROPIC_API_KEY", "b")]);
+    let openai = ("openai".to_owned(), Protocol::OpenAi);
+    let anthropic = ("anthropic".to_owned(), Protocol::Anthropic);
+    assert_eq!(both, [openai.clone(), anthropic]);
+    assert_eq!(
+        names(&[("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")]),
+        [openai]
+    );
+    assert!(up(&[("OPENAI_BASE_URL", "nonsense")]).is_err());
+    assert!(
+        up(&[("OPENAI_BASE_URL", "https://api.openai.com/v1")]).is_err(),
+        "no key"
+    );
+}
+
+#[test]
+fn overrides_win() {
+    let overrides = Overrides {
+        data_dir: Some(PathBuf::from("elsewhere")),
+        listen: Some("127.0.0.1:9".to_owned()),
+    };
+    let text = format!("listen = '127.0.0.1:7'\ndata_dir = 'here'\n{MINIMAL}");
+    let config = Config::parse(&text, &overrides, &environment(&[]))
+        .unwrap_or_else(|faults| panic!("{faults}"));
+    assert_eq!(config.listen.port(), 9);
+    assert_eq!(config.data_dir, Path::new("elsewhere"));
+}
+
+#[test]
+fn a_model_goes_to_the_first_glob_that_fits_else_to_the_first_of_its_protocol() {
+    let text = "config_version = 1\n\
+        [[provider]]\nname = 'o'\nprotocol = 'openai'\nbase_url = 'http://127.0.0.1:1/v1'\nmodels = ['gpt-*']\n\
+        [[provider]]\nname = 'l'\nprotocol = 'openai'\nbase_url = 'http://127.0.0.1:2/v1'\nmodels = ['llama-*']\n\
+        [[provider]]\nname = 'e'\nprotocol = 'echo'\nmodels = ['echo*']\n";
+    let config = parse(text).unwrap_or_else(|faults| panic!("{faults}"));
+    let name = |protocol, model| config.provider(protocol, model).map(|p| p.name.clone());
+    assert_eq!(name(Protocol::OpenAi, "gpt-5").as_deref(), Some("o"));
+    assert_eq!(name(Protocol::OpenAi, "llama-4").as_deref(), Some("l"));
+    assert_eq!(name(Protocol::OpenAi, "echo-1").as_deref(), Some("e"));
+    assert_eq!(name(Protocol::OpenAi, "unheard-of").as_deref(), Some("o"));
+    assert_eq!(name(Protocol::Anthropic, "llama-4").as_deref(), Some("e"));
+}
+
+#[test]
+fn a_deadline_longer_than_its_whole_is_a_fault() {
+    let text = format!("{MINIMAL}[timeouts]\nidle = '20m'\n[sessions]\nidle = '48h'\n");
+    let found = faults(&text);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].starts_with("timeouts.exchange: "), "{found:?}");
+    assert!(found[1].starts_with("sessions.absolute: "), "{found:?}");
+}
+
+#[test]
+fn a_policy_that_cannot_be_read_is_a_fault() {
+    let missing = faults(&format!("redaction = 'policies/nowhere.toml'\n{MINIMAL}"));
+    assert_eq!(missing.len(), 1);
+    assert!(
+        missing[0].starts_with("redaction: cannot read policies/nowhere.toml"),
+        "{missing:?}"
+    );
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("policy.toml");
+    std::fs::write(&file, "nonsense_key = 1\nother_nonsense = 2\n").expect("written");
+    let found = faults(&format!(
+        "redaction = {:?}\n{MINIMAL}",
+        file.display().to_string()
+    ));
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(
+        found
+            .iter()
+            .all(|fault| fault.contains("nonsense") && fault.contains("policy.toml: "))
+    );
+}
+
+#[test]
+fn the_defaults_are_those_of_the_design() {
+    let config = parse(MINIMAL).unwrap_or_else(|faults| panic!("{faults}"));
+    assert_eq!(config.timeouts.headers, Duration::from_secs(10));
+    assert_eq!(config.limits.body, 32 * 1024 * 1024);
+    assert_eq!(config.sessions.absolute, Duration::from_secs(86_400));
+    assert!(config.listen.ip().is_loopback());
+}

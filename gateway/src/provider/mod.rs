@@ -1,0 +1,3 @@
+//! The providers behind the gateway.
+
+pub mod echo;
