@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_redactor::engine::Engine;
-use gatehouse_redactor::policy::Policy;
+use gatehouse_redactor::{Engine, Policy};
 
 use super::fault::Faults;
 use super::load::{Environment, Overrides};

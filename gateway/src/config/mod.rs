@@ -18,8 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_envelope::secret::Secret;
-use gatehouse_redactor::engine::Engine;
-use gatehouse_redactor::policy::Policy;
+use gatehouse_redactor::{Engine, Policy};
 use http::Uri;
 
 pub use fault::{Fault, Faults};

@@ -56,6 +56,12 @@ fn the_example_file_is_good_and_says_the_defaults() {
     assert_eq!(format!("{:?}", config.ledger), format!("{:?}", bare.ledger));
     assert_eq!(format!("{:?}", config.log), format!("{:?}", bare.log));
     assert_eq!(config.providers.len(), 4);
+    let policies = [&config.redaction.policy, &bare.redaction.policy];
+    let [shipped, built_in] = policies.map(|policy| policy.canonical());
+    assert_eq!(
+        shipped, built_in,
+        "policies/redaction.toml says what is built in"
+    );
 }
 
 #[test]
