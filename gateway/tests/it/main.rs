@@ -1,1 +1,5 @@
 //! Integration tests, one binary.
+
+mod arrows;
+mod size;
+mod source;

@@ -1,0 +1,289 @@
+//! Who may use whom: between crates, between the gateway's modules, and of cryptography.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::source::{CRATES, code_of, root, rust_files, shown, without_tests};
+
+/// The arrows between our crates, and no others.
+const CRATE_ARROWS: [(&str, &[&str]); 5] = [
+    (
+        "auditor",
+        &[
+            "gatehouse-envelope",
+            "gatehouse-ledger",
+            "gatehouse-redactor",
+        ],
+    ),
+    ("envelope", &[]),
+    (
+        "gateway",
+        &[
+            "gatehouse-envelope",
+            "gatehouse-ledger",
+            "gatehouse-redactor",
+        ],
+    ),
+    ("ledger", &["gatehouse-envelope"]),
+    ("redactor", &[]),
+];
+
+/// What every module of the gateway may use: facts, words for failures, and the clock.
+const FOR_ALL: [&str; 4] = ["clock", "config", "reject", "telemetry"];
+
+/// What else each module may use. The front (`cli`, `demo`, `serve`) and the pipeline put the
+/// others together; the others know as little of each other as can be.
+const MODULE_ARROWS: [(&str, &[&str]); 18] = [
+    ("admin", &["auth", "registry", "session"]),
+    ("audit", &[]),
+    ("auth", &["audit", "registry"]),
+    (
+        "cli",
+        &[
+            "admin", "audit", "auth", "demo", "registry", "serve", "session",
+        ],
+    ),
+    ("clock", &[]),
+    ("config", &[]),
+    ("demo", &["provider", "serve"]),
+    (
+        "pipeline",
+        &[
+            "audit", "auth", "protocol", "provider", "relay", "screen", "session", "wire",
+        ],
+    ),
+    ("protocol", &["wire"]),
+    ("provider", &["wire"]),
+    ("registry", &[]),
+    ("reject", &["wire"]),
+    (
+        "relay",
+        &["audit", "protocol", "provider", "screen", "session", "wire"],
+    ),
+    ("screen", &["protocol", "session", "wire"]),
+    (
+        "serve",
+        &[
+            "admin", "audit", "auth", "pipeline", "protocol", "provider", "registry", "session",
+            "wire",
+        ],
+    ),
+    ("session", &["audit", "auth", "registry"]),
+    ("telemetry", &[]),
+    ("wire", &[]),
+];
+
+/// Modules that even a name free for all may not use.
+const STANDS_ALONE: [&str; 3] = ["clock", "config", "reject"];
+
+#[test]
+fn crates_use_each_other_only_along_the_arrows() {
+    let mut wrong = Vec::new();
+    for (name, allowed) in CRATE_ARROWS {
+        for dependency in dependencies(name, &["dependencies", "build-dependencies"]) {
+            if dependency.starts_with("gatehouse") && !allowed.contains(&dependency.as_str()) {
+                wrong.push(format!("{name} uses {dependency}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_gateway_does_not_link_the_auditor_nor_the_auditor_the_gateway() {
+    let lock = Lock::read();
+    assert!(!lock.reached_from("gatehouse").contains("gatehouse-auditor"));
+    assert!(!lock.reached_from("gatehouse-auditor").contains("gatehouse"));
+}
+
+#[test]
+fn only_the_envelope_names_cryptography() {
+    let crypto = [
+        "aes-gcm",
+        "hmac",
+        "hkdf",
+        "ring",
+        "sha2",
+        "ed25519-dalek",
+        "subtle",
+        "rand",
+    ];
+    for name in CRATES.iter().filter(|name| **name != "envelope") {
+        let named = dependencies(
+            name,
+            &["dependencies", "dev-dependencies", "build-dependencies"],
+        );
+        for word in crypto {
+            assert!(!named.contains(word), "{name} names {word}");
+        }
+    }
+}
+
+#[test]
+fn what_must_not_be_linked_is_not_in_the_lock_file() {
+    let lock = Lock::read();
+    for banned in [
+        "aws-lc-rs",
+        "aws-lc-sys",
+        "native-tls",
+        "openssl",
+        "openssl-sys",
+        "reqwest",
+    ] {
+        assert!(!lock.packages.contains_key(banned), "{banned}");
+    }
+}
+
+#[test]
+fn ledger_redactor_and_envelope_know_no_network() {
+    let lock = Lock::read();
+    for name in [
+        "gatehouse-envelope",
+        "gatehouse-ledger",
+        "gatehouse-redactor",
+    ] {
+        let reached = lock.reached_from(name);
+        for banned in ["hyper", "redb", "rustls", "tokio"] {
+            assert!(!reached.contains(banned), "{name} reaches {banned}");
+        }
+    }
+}
+
+#[test]
+fn modules_of_the_gateway_use_each_other_only_along_the_arrows() {
+    let table: BTreeMap<&str, &[&str]> = MODULE_ARROWS.into_iter().collect();
+    let mut wrong = Vec::new();
+    for path in rust_files("gateway/src") {
+        let Some(module) = module_of(&path) else {
+            continue;
+        };
+        let Some(allowed) = table.get(module.as_str()) else {
+            wrong.push(format!(
+                "{}: the module {module} is in no table",
+                shown(&path)
+            ));
+            continue;
+        };
+        let source = std::fs::read_to_string(&path).expect("readable");
+        for used in modules_used(without_tests(&code_of(&source))) {
+            let free = FOR_ALL.contains(&used.as_str()) && !STANDS_ALONE.contains(&module.as_str());
+            if used != module && !free && !allowed.contains(&used.as_str()) {
+                wrong.push(format!("{}: {module} uses {used}", shown(&path)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The module of the gateway that a file belongs to; `None` for the two roots and for tests.
+fn module_of(path: &Path) -> Option<String> {
+    let inside = path.strip_prefix(root().join("gateway/src")).ok()?;
+    let first = inside.components().next()?.as_os_str().to_str()?;
+    let module = first.trim_end_matches(".rs");
+    let is_test = path.file_name().is_some_and(|name| name == "tests.rs");
+    (!matches!(module, "lib" | "main") && !is_test).then(|| module.to_owned())
+}
+
+/// The first names behind `crate::`, in paths and in groups.
+fn modules_used(code: &str) -> BTreeSet<String> {
+    let mut used = BTreeSet::new();
+    for (at, start) in code.match_indices("crate::") {
+        let after = &code[at + start.len()..];
+        match after.strip_prefix('{') {
+            Some(group) => used.extend(group_heads(group)),
+            None => used.extend(head(after)),
+        }
+    }
+    used
+}
+
+/// The first name of every path at the top level of `a::b, c::{d, e}, f}`.
+fn group_heads(group: &str) -> Vec<String> {
+    let mut heads = Vec::new();
+    let mut depth = 0;
+    let mut start = 0;
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth > 0 => depth -= 1,
+            ',' | '}' if depth == 0 => {
+                heads.extend(head(group[start..at].trim_start()));
+                start = at + 1;
+                if c == '}' {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    heads
+}
+
+fn head(path: &str) -> Option<String> {
+    let name: String = path
+        .chars()
+        .take_while(|c| c.is_alphanumeric() || *c == '_')
+        .collect();
+    name.starts_with(|c: char| c.is_ascii_lowercase())
+        .then_some(name)
+}
+
+fn dependencies(name: &str, sections: &[&str]) -> BTreeSet<String> {
+    let path = root().join(name).join("Cargo.toml");
+    let text = std::fs::read_to_string(&path).expect("a manifest");
+    let manifest: toml::Table = text.parse().expect("TOML");
+    let mut names = BTreeSet::new();
+    for section in sections {
+        let table = manifest.get(*section).and_then(toml::Value::as_table);
+        names.extend(table.into_iter().flat_map(|table| table.keys().cloned()));
+    }
+    names
+}
+
+/// The lock file as a graph; several versions of a package count as one.
+struct Lock {
+    packages: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Lock {
+    fn read() -> Lock {
+        let text = std::fs::read_to_string(root().join("Cargo.lock")).expect("a lock file");
+        let lock: toml::Table = text.parse().expect("TOML");
+        let mut packages: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for package in lock["package"].as_array().expect("packages") {
+            let name = package["name"].as_str().expect("a name").to_owned();
+            let needs = package.get("dependencies").and_then(toml::Value::as_array);
+            let needs = needs.into_iter().flatten().filter_map(toml::Value::as_str);
+            let names = needs
+                .filter_map(|need| need.split(' ').next())
+                .map(str::to_owned);
+            packages.entry(name).or_default().extend(names);
+        }
+        Lock { packages }
+    }
+
+    fn reached_from(&self, name: &str) -> BTreeSet<&str> {
+        assert!(
+            self.packages.contains_key(name),
+            "{name} is in the lock file"
+        );
+        let mut reached = BTreeSet::new();
+        let mut open = vec![name];
+        while let Some(next) = open.pop() {
+            for need in self.packages.get(next).into_iter().flatten() {
+                if reached.insert(need.as_str()) {
+                    open.push(need);
+                }
+            }
+        }
+        reached
+    }
+}
+
+#[test]
+fn uses_are_found_in_paths_and_groups() {
+    let code = "use crate::a::B;\nuse crate::{c, d::{e, f}, g::h};\nfn x() { crate::i::j() }\n\
+                use crate::Thing;\nuse super::k;";
+    let used: Vec<String> = modules_used(code).into_iter().collect();
+    assert_eq!(used, ["a", "c", "d", "g", "i"]);
+}

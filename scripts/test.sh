@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Checks everything that can be checked on one machine: formatting, lints, Rust tests, API docs, and
+# the official Python SDKs against a running gateway. Installs what it needs and is missing; needs
+# rustup (or a Rust toolchain of the version in Cargo.toml with rustfmt and clippy) beforehand.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+home="${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}"
+export HOME="$home"
+cache="${GATEHOUSE_CACHE:-${XDG_CACHE_HOME:-$home/.cache}/gatehouse}"
+target="${CARGO_TARGET_DIR:-$PWD/target}"
+export CARGO_TARGET_DIR="$target"
+export CARGO_INCREMENTAL="${CARGO_INCREMENTAL:-0}"
+
+say() { printf '\n== %s\n' "$*"; }
+die() { printf 'test.sh: %s\n' "$*" >&2; exit 1; }
+
+# -- what the machine must have -------------------------------------------------------------------
+
+if ! command -v cargo >/dev/null && [ -f "$home/.cargo/env" ]; then
+  # shellcheck disable=SC1091
+  . "$home/.cargo/env"
+fi
+command -v cargo >/dev/null || die "cargo is missing: install Rust with rustup first"
+for component in rustfmt clippy; do
+  cargo "${component/rustfmt/fmt}" --version >/dev/null 2>&1 ||
+    rustup component add "$component" || die "$component is missing and could not be added"
+done
+
+# ring and zstd compile C; the SDK tests need a Python that can make virtual environments.
+packages=()
+command -v cc >/dev/null || packages+=(build-essential)
+python=${PYTHON:-python3}
+"$python" -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3 python3-venv)
+if [ ${#packages[@]} -gt 0 ]; then
+  say "installing ${packages[*]}"
+  [ "$(id -u)" -eq 0 ] || die "missing: ${packages[*]}; install them, or run as root"
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update -q >/dev/null
+  apt-get install -qy --no-install-recommends "${packages[@]}" >/dev/null
+fi
+
+requirements=gateway/tests/sdk/requirements.txt
+venv="$cache/venv-$(cat "$requirements" <("$python" --version) | sha256sum | cut -c1-16)"
+if [ ! -f "$venv/ready" ]; then
+  say "making a Python environment with the official SDKs"
+  rm -rf "$venv"
+  mkdir -p "$cache"
+  "$python" -m venv "$venv"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$requirements"
+  touch "$venv/ready"
+fi
+
+# -- Rust -----------------------------------------------------------------------------------------
+
+say "cargo fmt"
+cargo fmt --all --check
+
+say "cargo clippy"
+cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+
+say "cargo test"
+cargo test --workspace --locked --no-fail-fast
+
+say "cargo doc"
+RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+
+# -- the official SDKs ----------------------------------------------------------------------------
+
+say "official SDKs against a running gateway"
+cargo build --workspace --bins --locked --quiet
+GATEHOUSE_BIN="$target/debug/gatehouse" \
+  "$venv/bin/python" -m pytest -q -p no:cacheprovider gateway/tests/sdk
+
+say "all passed"
