@@ -1,2 +1,7 @@
 //! The `gatehouse` binary.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    gatehouse::cli::run(std::env::args_os())
+}

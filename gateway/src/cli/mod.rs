@@ -1,0 +1,120 @@
+//! The command line: what was typed, and which exit status comes of it.
+//!
+//! 0: done. 1: it failed, or what was looked at does not hold. 2: could not tell. 64: wrong use,
+//! or a configuration with faults.
+
+mod check;
+mod detect;
+mod model;
+mod output;
+mod up;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+pub(crate) use output::Output;
+
+use crate::config::{Config, Environment, Faults, Overrides};
+
+/// Stands between AI agents and the model providers that they call.
+#[derive(Parser)]
+#[command(name = "gatehouse", version, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the gateway.
+    Up(up::Arguments),
+    /// List every fault of a configuration file.
+    Check(check::Arguments),
+    /// Find personal data and secrets in JSON lines: {"id","text"} in, {"id","spans"} out.
+    Detect(detect::Arguments),
+    /// Install or verify the local model.
+    #[command(subcommand)]
+    Model(model::Command),
+}
+
+/// Why a command ended without doing what it should.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Wrong use: status 64.
+    Usage(String),
+    /// It failed: status 1.
+    Failed(String),
+}
+
+impl Failure {
+    /// A failure with its cause.
+    pub(crate) fn of(what: &str, cause: impl std::fmt::Display) -> Failure {
+        Failure::Failed(format!("{what}: {cause}"))
+    }
+
+    fn status(&self) -> u8 {
+        match self {
+            Failure::Failed(_) => 1,
+            Failure::Usage(_) => 64,
+        }
+    }
+
+    fn message(&self) -> &str {
+        match self {
+            Failure::Failed(message) | Failure::Usage(message) => message,
+        }
+    }
+}
+
+impl From<Faults> for Failure {
+    fn from(faults: Faults) -> Failure {
+        Failure::Usage(faults.to_string())
+    }
+}
+
+/// Writing failed: the reader of a pipe went away, or a disk is full.
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Failure {
+        Failure::Failed(error.to_string())
+    }
+}
+
+/// Runs the command that the arguments (program name first) ask for.
+pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
+    let mut output = Output::of_process();
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            let wrong = error.use_stderr();
+            // To a closed terminal nothing more can be said.
+            let _ = error.print();
+            return ExitCode::from(if wrong { 64 } else { 0 });
+        }
+    };
+    let result = match arguments.command {
+        Command::Up(arguments) => up::run(arguments, &mut output),
+        Command::Check(arguments) => check::run(&arguments, &mut output),
+        Command::Detect(arguments) => detect::run(&arguments, &mut output),
+        Command::Model(command) => model::run(&command),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output.complain(failure.message());
+            ExitCode::from(failure.status())
+        }
+    }
+}
+
+/// The configuration of a command that takes `--config FILE`.
+fn configuration(file: Option<&PathBuf>, overrides: &Overrides) -> Result<Config, Failure> {
+    let environment = Environment::of_process();
+    let config = match file {
+        Some(file) => Config::load(file, overrides, &environment)?,
+        None => Config::from_environment(overrides, &environment)?,
+    };
+    Ok(config)
+}
