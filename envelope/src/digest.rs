@@ -48,6 +48,11 @@ pub fn hex(bytes: &[u8]) -> String {
     HEXLOWER.encode(bytes)
 }
 
+/// The digest that [`hex`] wrote; nothing else, upper case included.
+pub fn unhex(text: &str) -> Option<[u8; 32]> {
+    HEXLOWER.decode(text.as_bytes()).ok()?.try_into().ok()
+}
+
 /// A key for keyed digests (HMAC-SHA-256, RFC 2104).
 ///
 /// The key's bytes are wiped when it is dropped. The expanded HMAC state is therefore made anew for
@@ -152,6 +157,14 @@ mod tests {
         let inner = sha256(&[&pad(0x36), &input]);
         let want = sha256(&[&pad(0x5c), &inner]);
         assert_eq!(key(7).mac("purpose", &[b"one", b""]), want);
+    }
+
+    #[test]
+    fn hexadecimal_comes_back() {
+        let digest = sha256(&[b"x"]);
+        assert_eq!(unhex(&hex(&digest)), Some(digest));
+        assert_eq!(unhex(&hex(&digest).to_uppercase()), None);
+        assert_eq!(unhex(&hex(&digest[..31])), None);
     }
 
     #[test]

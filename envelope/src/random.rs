@@ -39,15 +39,33 @@ pub fn credential(prefix: &str) -> Result<Secret<String>, RandomError> {
     Ok(Secret::new(text))
 }
 
+/// Whether `text` has the form that [`credential`] gives with this prefix.
+pub fn is_credential(prefix: &str, text: &[u8]) -> bool {
+    text.strip_prefix(prefix.as_bytes())
+        .is_some_and(|rest| rest.len() == 43 && BASE64URL_NOPAD.decode(rest).is_ok())
+}
+
 /// `prefix` followed by 128 random bits in lower-case base32 without padding (26 characters): a
 /// public name, such as a request id `r_…`. Lower case and without `-` or `_`, so that one double
 /// click selects it and no tool mistakes it for an option.
 pub fn name(prefix: &str) -> Result<String, RandomError> {
     let raw: [u8; 16] = bytes()?;
     let mut text = String::with_capacity(prefix.len() + 26);
-    text.push_str(prefix);
-    text.push_str(&BASE32_NOPAD.encode(&raw).to_ascii_lowercase());
+    push_name(&mut text, prefix, &raw);
     Ok(text)
+}
+
+/// A public name in the form of [`name`] for the first 128 bits of a digest.
+pub fn name_of(prefix: &str, digest: &[u8; 32]) -> String {
+    let mut text = String::with_capacity(prefix.len() + 26);
+    let (short, _) = digest.split_at(16);
+    push_name(&mut text, prefix, short);
+    text
+}
+
+fn push_name(text: &mut String, prefix: &str, raw: &[u8]) {
+    text.push_str(prefix);
+    text.push_str(&BASE32_NOPAD.encode(raw).to_ascii_lowercase());
 }
 
 /// A new request id: `r_` and 128 random bits.
@@ -65,6 +83,22 @@ mod tests {
         let raw =
             BASE64URL_NOPAD.decode(credential.expose().strip_prefix("gk_").unwrap().as_bytes());
         assert_eq!(raw.unwrap().len(), 32);
+
+        assert!(is_credential("gk_", credential.expose().as_bytes()));
+        for bad in [
+            "",
+            "gk_",
+            "gs_",
+            &credential.expose()[3..],
+            &format!("{}A", credential.expose()),
+        ] {
+            assert!(!is_credential("gk_", bad.as_bytes()));
+        }
+        // 43 characters hold 258 bits: the last two must be zero, or one token had two spellings.
+        assert!(!is_credential(
+            "gk_",
+            format!("gk_{}B", "A".repeat(42)).as_bytes()
+        ));
 
         let id = request_id().unwrap();
         assert_eq!(id.len(), 2 + 26);

@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use async_trait::async_trait;
-use data_encoding::HEXLOWER;
 
 use super::{GeneratedKey, KeyContext, KeyError, KeyProvider};
 use crate::{
-    derive::{derive, derive_for},
+    derive::derive_for,
     private_file::{self, KeyFileError},
     random,
     seal::{Context, SealKey},
@@ -36,13 +35,8 @@ impl FileKeys {
             KeyFileError::Damaged => KeyError::Newer,
             KeyFileError::File(error) => KeyError::File(error),
         })?;
-        let id: String = HEXLOWER
-            .encode(derive(&root, "id").expose())
-            .chars()
-            .take(24)
-            .collect();
         Ok(Self {
-            id: format!("rk_{id}"),
+            id: super::session::public_id("rk_", &root),
             root,
         })
     }

@@ -69,6 +69,9 @@ pub enum KeyError {
     /// The root key is switched off, or about to be deleted.
     #[error("the root key is disabled")]
     Disabled,
+    /// The key has sealed as many messages as is safe.
+    #[error("the key has reached its use limit")]
+    Exhausted,
     /// The key file could not be read or made, or others may read it.
     #[error("the root key file")]
     File(#[source] io::Error),
@@ -86,8 +89,8 @@ pub enum KeyError {
 impl From<SealError> for KeyError {
     fn from(error: SealError) -> Self {
         match error {
-            // A wrapping key is derived for one wrapped key, so it never reaches its limit.
-            SealError::Damaged | SealError::Exhausted => Self::Damaged,
+            SealError::Damaged => Self::Damaged,
+            SealError::Exhausted => Self::Exhausted,
             SealError::Newer => Self::Newer,
             SealError::Random(error) => Self::Random(error),
         }

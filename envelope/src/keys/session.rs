@@ -1,10 +1,9 @@
 //! What is derived from a session's key.
 
-use data_encoding::BASE32_NOPAD;
-
 use crate::{
     derive::derive,
     digest::{MacKey, hex, sha256},
+    random,
     seal::SealKey,
     secret::Secret,
 };
@@ -70,12 +69,7 @@ impl SessionKeys {
 
 /// A public name of a secret key: 128 bits derived from it.
 pub(super) fn public_id(prefix: &str, key: &Secret<[u8; 32]>) -> String {
-    let id = derive(key, "id");
-    let short: Vec<u8> = id.expose().iter().copied().take(16).collect();
-    format!(
-        "{prefix}{}",
-        BASE32_NOPAD.encode(&short).to_ascii_lowercase()
-    )
+    random::name_of(prefix, derive(key, "id").expose())
 }
 
 #[cfg(test)]

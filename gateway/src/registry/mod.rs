@@ -1,0 +1,112 @@
+//! The registry: caller keys, wrapped keys of tenants, sessions and the log, ended sessions.
+//!
+//! Small rows that are looked up by name. What they hold is digests, wrapped keys and public
+//! facts; nothing in them opens anything without the root key.
+
+mod database;
+mod embedded;
+mod keyring;
+
+use async_trait::async_trait;
+
+pub use database::{Database, DatabaseError};
+pub use embedded::EmbeddedRegistry;
+pub use keyring::{CachePolicy, Keyring, KeyringError, TenantKeys};
+
+/// The kinds of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Table {
+    /// Caller keys: by the keyed digest of the token.
+    CallerKeys,
+    /// Sessions that ended and why: by tenant and reference, so that the log can tell an ended
+    /// session from one that never was.
+    Ended,
+    /// Wrapped keys for digests in the log: by tenant and year.
+    LogKeys,
+    /// Wrapped session keys: by tenant, epoch and reference.
+    SessionKeys,
+    /// Wrapped tenant keys: by tenant and epoch.
+    TenantKeys,
+}
+
+/// When a write has to be on the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sync {
+    /// Before the call returns.
+    Now,
+    /// With the next write that is synced, and in any case soon. Losing it in a crash must be
+    /// harmless.
+    Later,
+}
+
+/// What must be there for a row to be written.
+#[derive(Clone, Debug)]
+pub enum Expected {
+    /// No row.
+    Absent,
+    /// Exactly this value.
+    Value(Vec<u8>),
+}
+
+/// A table of rows by name.
+///
+/// Every operation on one name is linearizable. What `put_if` and `delete` did with [`Sync::Now`]
+/// is durable when they return. An error from either means that the write may or may not have
+/// happened; a later `get` tells.
+#[async_trait]
+pub trait Registry: Send + std::marker::Sync {
+    /// The value of a row, if there is one.
+    async fn get(&self, table: Table, name: &str) -> Result<Option<Vec<u8>>, RegistryError>;
+
+    /// Writes a row if what is there is as expected; otherwise writes nothing and says `false`.
+    async fn put_if(
+        &self,
+        table: Table,
+        name: &str,
+        expected: Expected,
+        value: Vec<u8>,
+        sync: Sync,
+    ) -> Result<bool, RegistryError>;
+
+    /// All rows whose name begins with `prefix`, in the order of their names.
+    async fn list(
+        &self,
+        table: Table,
+        prefix: &str,
+    ) -> Result<Vec<(String, Vec<u8>)>, RegistryError>;
+
+    /// Deletes a row. Says whether there was one.
+    async fn delete(&self, table: Table, name: &str, sync: Sync) -> Result<bool, RegistryError>;
+}
+
+/// Why the registry gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum RegistryError {
+    /// A row is not in a form that any version wrote.
+    #[error("a row of the registry is damaged")]
+    Damaged,
+    /// A row was written by a later version of this program.
+    #[error("a row of the registry is in a newer format")]
+    Newer,
+    /// The backend failed or did not answer.
+    #[error("the registry's store")]
+    Unavailable(#[source] Box<dyn std::error::Error + Send + std::marker::Sync>),
+}
+
+impl From<DatabaseError> for RegistryError {
+    fn from(error: DatabaseError) -> Self {
+        Self::Unavailable(Box::new(error))
+    }
+}
+
+/// Whether a tenant's name may be used: 1 to 64 of `a-z 0-9 _ -`, the first a letter or a digit.
+/// Names that begin with `_` are the gateway's own.
+pub fn valid_tenant(name: &str) -> bool {
+    let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-';
+    name.len() <= 64
+        && name.bytes().all(inner)
+        && name
+            .bytes()
+            .next()
+            .is_some_and(|b| b.is_ascii_alphanumeric())
+}

@@ -1,0 +1,285 @@
+//! How sessions end: closed by their caller, revoked or erased by an operator, or past their time.
+
+use std::sync::Arc;
+
+use super::{
+    Absence, Fact, SessionError, SessionView, Sessions, is_reference,
+    store::{Acquired, Sync},
+    turn::Location,
+    view,
+};
+use crate::{
+    clock::later,
+    registry::{Expected, Table},
+};
+
+/// Rows looked at in one step of a sweep or a list.
+const PAGE: usize = 256;
+
+/// Why a session ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Its caller closed it.
+    Closed,
+    /// An operator has its key destroyed.
+    Erased,
+    /// It is past its end.
+    Expired,
+    /// An operator revoked it.
+    Revoked,
+}
+
+impl Ending {
+    fn fact(self) -> Fact<'static> {
+        match self {
+            Self::Closed => Fact::Close,
+            Self::Erased => Fact::Erase,
+            Self::Expired => Fact::Expire,
+            Self::Revoked => Fact::Revoke,
+        }
+    }
+
+    fn code(self) -> u8 {
+        match self {
+            Self::Closed => b'c',
+            Self::Erased => b'e',
+            Self::Expired => b'x',
+            Self::Revoked => b'r',
+        }
+    }
+
+    fn absence(code: u8) -> Absence {
+        match code {
+            b'c' => Absence::Closed,
+            b'e' => Absence::Erased,
+            b'r' => Absence::Revoked,
+            b'x' => Absence::Expired,
+            _ => Absence::Unknown,
+        }
+    }
+}
+
+/// What a sweep did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Sessions that were past their end and are gone now.
+    pub ended: u64,
+    /// Sessions that could not be ended; the next sweep tries again.
+    pub failed: u64,
+}
+
+impl Sessions {
+    /// Shows an operator all sessions, or one tenant's, in the order of their references. Those
+    /// that can't be opened are left out.
+    pub async fn list(&self, tenant: Option<&str>) -> Result<Vec<SessionView>, SessionError> {
+        let mut views = Vec::new();
+        let mut after: Option<String> = None;
+        loop {
+            let rows = self.shared.store.list("", after.as_deref(), PAGE).await?;
+            let Some((last, _)) = rows.last() else {
+                return Ok(views);
+            };
+            after = Some(last.clone());
+            for (name, row) in rows {
+                let Some(location) = Location::parse(&name) else {
+                    continue;
+                };
+                let wanted = tenant.is_none_or(|tenant| tenant == location.tenant);
+                if !wanted || row.expires_us <= self.shared.clock.utc_us() {
+                    continue;
+                }
+                match self.peek(&location).await {
+                    Ok(Some(loaded)) => views.push(view(&location, &loaded)),
+                    Ok(None) => {}
+                    Err(error) => {
+                        tracing::warn!(session = location.reference, %error, "session not shown");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Shows an operator one session, whoever's it is.
+    pub async fn inspect(&self, reference: &str) -> Result<SessionView, SessionError> {
+        let location = self.find(reference).await?;
+        let loaded = self.peek(&location).await?;
+        let loaded = loaded.ok_or(SessionError::NotFound(Absence::Erased))?;
+        Ok(view(&location, &loaded))
+    }
+
+    /// Ends a session for an operator: [`Ending::Revoked`] or [`Ending::Erased`]. Both destroy its
+    /// state and its key; they differ in what the log says, and an erased session may also be one
+    /// whose state is damaged.
+    ///
+    /// The key's row is gone when this returns. The embedded database may keep the old page in
+    /// its file until it uses it again; it can be read there with the root key only.
+    pub async fn end_by_operator(
+        &self,
+        reference: &str,
+        ending: Ending,
+    ) -> Result<(), SessionError> {
+        let location = self.find(reference).await?;
+        match self.end(location.clone(), ending).await {
+            Err(SessionError::Damaged) if ending == Ending::Erased => {
+                self.destroy_key(&location).await
+            }
+            done => done,
+        }
+    }
+
+    /// Ends every session that is past its end, and forgets how sessions ended that nobody can ask
+    /// for any more.
+    pub async fn sweep(&self) -> Result<Swept, SessionError> {
+        let mut swept = Swept::default();
+        let mut after: Option<String> = None;
+        loop {
+            let rows = self.shared.store.list("", after.as_deref(), PAGE).await?;
+            let Some((last, _)) = rows.last() else { break };
+            after = Some(last.clone());
+            for (name, row) in rows {
+                let Some(location) = Location::parse(&name) else {
+                    continue;
+                };
+                if row.expires_us > self.shared.clock.utc_us() {
+                    continue;
+                }
+                match self.end(location, Ending::Expired).await {
+                    Ok(()) => swept.ended += 1,
+                    Err(_) => swept.failed += 1,
+                }
+            }
+        }
+        self.forget_ended().await?;
+        Ok(swept)
+    }
+
+    /// Writes the last record of a session and destroys its state and its key.
+    pub(super) async fn end(&self, location: Location, ending: Ending) -> Result<(), SessionError> {
+        let shared = &self.shared;
+        let place = shared.queue.wait(&location.name, shared.limits.wait).await;
+        let _place = place.ok_or(SessionError::Busy)?;
+        let loaded = self.peek(&location).await?;
+        let acquired = shared
+            .store
+            .acquire(&location.name, shared.holder, shared.limits.lease);
+        let (fence, row) = match acquired.await? {
+            Acquired::Held { fence, row } | Acquired::Expired { fence, row } => (fence, row),
+            Acquired::Missing => {
+                return Err(SessionError::NotFound(self.absence(&location).await?));
+            }
+            Acquired::Busy => return Err(SessionError::Busy),
+        };
+        let written = async {
+            // Without its key there is no state to read, and nothing more to say in its chain.
+            if let Some(loaded) = loaded {
+                let (_, state) = self.under_lease(&location, loaded, &row)?;
+                let mut link = state.link;
+                for missing in &state.gaps {
+                    let gap = Fact::Gap { missing: *missing };
+                    link = self.write_down(&location, link, &gap).await?;
+                }
+                self.write_down(&location, link, &ending.fact()).await?;
+            }
+            Ok(())
+        };
+        if let Err(error) = written.await {
+            shared.store.free(&location.name, fence).await?;
+            return Err(error);
+        }
+        self.mark_ended(&location, ending).await?;
+        self.destroy_key(&location).await?;
+        Ok(shared
+            .store
+            .remove(&location.name, fence, row.version)
+            .await?)
+    }
+
+    async fn write_down(
+        &self,
+        location: &Location,
+        link: super::Link,
+        fact: &Fact<'_>,
+    ) -> Result<super::Link, SessionError> {
+        let journal = Arc::clone(&self.shared.journal);
+        let event = journal
+            .event(&location.reference, link, fact)
+            .map_err(|_| SessionError::Log)?;
+        let next = link.after(&event);
+        journal.append(event).await.map_err(|_| SessionError::Log)?;
+        // If the rest fails, the session goes on behind this record.
+        self.shared.chains.doubt(&location.name, next, None);
+        Ok(next)
+    }
+
+    async fn destroy_key(&self, location: &Location) -> Result<(), SessionError> {
+        self.shared
+            .registry
+            .delete(Table::SessionKeys, &location.name, Sync::Now)
+            .await?;
+        Ok(())
+    }
+
+    /// The row is a code for how it ended and when that may be forgotten.
+    async fn mark_ended(&self, location: &Location, ending: Ending) -> Result<(), SessionError> {
+        let until_us = later(self.shared.clock.utc_us(), self.shared.limits.absolute);
+        let mut row = vec![ending.code()];
+        row.extend_from_slice(&until_us.to_be_bytes());
+        let registry = &self.shared.registry;
+        // Whoever ended it first has said how.
+        registry
+            .put_if(
+                Table::Ended,
+                &location.name,
+                Expected::Absent,
+                row,
+                Sync::Later,
+            )
+            .await?;
+        Ok(())
+    }
+
+    /// Why a session that is not in the store is not there.
+    pub(super) async fn absence(&self, location: &Location) -> Result<Absence, SessionError> {
+        let row = self
+            .shared
+            .registry
+            .get(Table::Ended, &location.name)
+            .await?;
+        Ok(match row.as_deref().and_then(<[u8]>::first) {
+            Some(code) => Ending::absence(*code),
+            None => Absence::Unknown,
+        })
+    }
+
+    async fn forget_ended(&self) -> Result<(), SessionError> {
+        let now_us = self.shared.clock.utc_us();
+        for (name, row) in self.shared.registry.list(Table::Ended, "").await? {
+            let until = row
+                .split_first()
+                .and_then(|(_, until)| <[u8; 8]>::try_from(until).ok());
+            if until.is_none_or(|until| i64::from_be_bytes(until) <= now_us) {
+                self.shared
+                    .registry
+                    .delete(Table::Ended, &name, Sync::Later)
+                    .await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The session with a reference, whoever's it is.
+    async fn find(&self, reference: &str) -> Result<Location, SessionError> {
+        if !is_reference(reference) {
+            return Err(SessionError::NotFound(Absence::Malformed));
+        }
+        let rows = self
+            .shared
+            .store
+            .list(&format!("{reference}/"), None, 1)
+            .await?;
+        let (name, _) = rows
+            .first()
+            .ok_or(SessionError::NotFound(Absence::Unknown))?;
+        Location::parse(name).ok_or(SessionError::Damaged)
+    }
+}

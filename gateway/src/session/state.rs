@@ -1,0 +1,292 @@
+//! The state of a session: typed here, sealed in the store, never seen by a model.
+
+use std::collections::VecDeque;
+
+use gatehouse_envelope::{digest::sha256, secret};
+use zeroize::{Zeroize, Zeroizing};
+
+/// The first byte of every encoded state of this version.
+const FORMAT: u8 = 1;
+/// How many digests of signed blocks are kept. An older block is merely searched again when it
+/// comes back, and refused if something is found in it.
+const SIGNED: usize = 4096;
+
+/// A session's place in its chain of records: what the next event must carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The number of the next event; `session.open` is 0.
+    pub sseq: u64,
+    /// SHA-256(0x02 ‖ the exact bytes of the event before); zeros before the first.
+    pub sprev: [u8; 32],
+}
+
+impl Link {
+    /// Before the first event.
+    pub const START: Self = Self {
+        sseq: 0,
+        sprev: [0; 32],
+    };
+
+    /// The link after an event that carried this one.
+    #[must_use]
+    pub fn after(self, event: &[u8]) -> Self {
+        Self {
+            sseq: self.sseq.saturating_add(1),
+            sprev: sha256(&[&[0x02], event]),
+        }
+    }
+}
+
+/// Everything a session is. Wiped when dropped as far as it holds values of the caller.
+pub struct SessionState {
+    /// The keyed digest of the id, which whoever presents the id must match.
+    pub(super) id_digest: [u8; 32],
+    /// Who opened it and alone may use it.
+    pub(super) principal: String,
+    /// When it was opened, in microseconds since 1970 (UTC).
+    pub(super) created_us: i64,
+    /// When it ends whatever happens.
+    pub(super) absolute_us: i64,
+    /// Where its chain of records stands.
+    pub(super) link: Link,
+    /// Numbers of events that may be missing in the log or in the store; the next turn says so.
+    pub(super) gaps: Vec<u64>,
+    /// Turns that reached a provider.
+    pub steps: u64,
+    /// The vault of pseudonyms, as the redactor serialises it.
+    pub vault: Zeroizing<Vec<u8>>,
+    /// Blocks that the provider signed in this session.
+    pub signed: SignedBlocks,
+}
+
+/// Digests of texts that the provider sent signed or encrypted, byte for byte.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct SignedBlocks(VecDeque<[u8; 32]>);
+
+impl SignedBlocks {
+    /// Whether exactly this text was sent by the provider in this session.
+    pub fn contains(&self, text: &str) -> bool {
+        let digest = sha256(&[text.as_bytes()]);
+        self.0.iter().any(|known| secret::equal(known, &digest))
+    }
+
+    /// Notes a text that the provider sent.
+    pub fn insert(&mut self, text: &str) {
+        if self.contains(text) {
+            return;
+        }
+        if self.0.len() >= SIGNED {
+            self.0.pop_front();
+        }
+        self.0.push_back(sha256(&[text.as_bytes()]));
+    }
+}
+
+/// The bytes are no state of any version, or of a newer one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Unreadable;
+
+impl SessionState {
+    /// The version byte, then each field in the order of the declaration: numbers in 64 bits
+    /// big-endian, everything of variable length preceded by its length or count in 32 bits.
+    pub(super) fn encode(&self) -> Zeroizing<Vec<u8>> {
+        let size = 256 + self.principal.len() + self.vault.len() + 32 * self.signed.0.len();
+        // Large enough from the start, so that growing leaves no copy behind.
+        let mut out = Writer(Zeroizing::new(Vec::with_capacity(
+            size + 8 * self.gaps.len(),
+        )));
+        out.raw(&[FORMAT]);
+        out.raw(&self.id_digest);
+        out.bytes(self.principal.as_bytes());
+        out.raw(&self.created_us.to_be_bytes());
+        out.raw(&self.absolute_us.to_be_bytes());
+        out.raw(&self.link.sseq.to_be_bytes());
+        out.raw(&self.link.sprev);
+        out.count(self.gaps.len());
+        for gap in &self.gaps {
+            out.raw(&gap.to_be_bytes());
+        }
+        out.raw(&self.steps.to_be_bytes());
+        out.bytes(&self.vault);
+        out.count(self.signed.0.len());
+        for digest in &self.signed.0 {
+            out.raw(digest);
+        }
+        out.0
+    }
+
+    /// Reads what [`SessionState::encode`] wrote, all of it and nothing more.
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, Unreadable> {
+        let mut from = Reader(bytes);
+        if from.array::<1>()? != [FORMAT] {
+            return Err(Unreadable);
+        }
+        let state = Self {
+            id_digest: from.array()?,
+            principal: String::from_utf8(from.bytes()?.to_vec()).map_err(|_| Unreadable)?,
+            created_us: i64::from_be_bytes(from.array()?),
+            absolute_us: i64::from_be_bytes(from.array()?),
+            link: Link {
+                sseq: from.number()?,
+                sprev: from.array()?,
+            },
+            gaps: from.list(Reader::number)?,
+            steps: from.number()?,
+            vault: Zeroizing::new(from.bytes()?.to_vec()),
+            signed: SignedBlocks(from.list(Reader::array)?.into()),
+        };
+        if from.0.is_empty() {
+            Ok(state)
+        } else {
+            Err(Unreadable)
+        }
+    }
+}
+
+impl Drop for SessionState {
+    fn drop(&mut self) {
+        // The vault wipes itself.
+        self.principal.zeroize();
+        self.id_digest.zeroize();
+    }
+}
+
+struct Writer(Zeroizing<Vec<u8>>);
+
+impl Writer {
+    fn raw(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn count(&mut self, count: usize) {
+        // Nothing here comes near 2^32; if it did, the state would not decode, which is safe.
+        self.raw(&u32::try_from(count).unwrap_or(u32::MAX).to_be_bytes());
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.count(bytes.len());
+        self.raw(bytes);
+    }
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Unreadable> {
+        let (array, rest) = self.0.split_first_chunk().ok_or(Unreadable)?;
+        self.0 = rest;
+        Ok(*array)
+    }
+
+    fn number(&mut self) -> Result<u64, Unreadable> {
+        Ok(u64::from_be_bytes(self.array()?))
+    }
+
+    fn count(&mut self) -> Result<usize, Unreadable> {
+        usize::try_from(u32::from_be_bytes(self.array()?)).map_err(|_| Unreadable)
+    }
+
+    fn bytes(&mut self) -> Result<&'a [u8], Unreadable> {
+        let count = self.count()?;
+        let (bytes, rest) = self.0.split_at_checked(count).ok_or(Unreadable)?;
+        self.0 = rest;
+        Ok(bytes)
+    }
+
+    /// The list grows as it is read, so that a false count can't reserve memory.
+    fn list<T>(
+        &mut self,
+        mut item: impl FnMut(&mut Self) -> Result<T, Unreadable>,
+    ) -> Result<Vec<T>, Unreadable> {
+        let count = self.count()?;
+        let mut list = Vec::new();
+        for _ in 0..count {
+            list.push(item(self)?);
+        }
+        Ok(list)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    pub(crate) fn state(
+        principal: &str,
+        vault: &[u8],
+        gaps: Vec<u64>,
+        texts: &[String],
+    ) -> SessionState {
+        let mut signed = SignedBlocks::default();
+        texts.iter().for_each(|text| signed.insert(text));
+        SessionState {
+            id_digest: [7; 32],
+            principal: principal.to_owned(),
+            created_us: -1,
+            absolute_us: i64::MAX,
+            link: Link {
+                sseq: 3,
+                sprev: [9; 32],
+            },
+            gaps,
+            steps: 5,
+            vault: Zeroizing::new(vault.to_vec()),
+            signed,
+        }
+    }
+
+    #[test]
+    fn the_chain_is_over_exact_bytes() {
+        let link = Link::START.after(b"{}");
+        assert_eq!(link.sseq, 1);
+        assert_eq!(link.sprev, sha256(&[&[2, b'{', b'}']]));
+        assert_ne!(
+            link.after(b"x").sprev,
+            Link::START.after(b"x").after(b"x").sprev
+        );
+    }
+
+    #[test]
+    fn signed_blocks_are_known_to_the_byte_and_bounded() {
+        let mut signed = SignedBlocks::default();
+        signed.insert("thinking");
+        assert!(signed.contains("thinking") && !signed.contains("thinking "));
+        for n in 0..SIGNED {
+            signed.insert(&n.to_string());
+        }
+        assert_eq!(signed.0.len(), SIGNED);
+        assert!(!signed.contains("thinking") && signed.contains("0"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_state_comes_back(
+            principal in ".{0,40}",
+            vault in proptest::collection::vec(any::<u8>(), 0..200),
+            gaps in proptest::collection::vec(any::<u64>(), 0..4),
+            texts in proptest::collection::vec(".{0,10}", 0..4),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let state = state(&principal, &vault, gaps, &texts);
+            let bytes = state.encode();
+            let again = SessionState::decode(&bytes).unwrap();
+            prop_assert_eq!(again.encode().as_slice(), bytes.as_slice());
+            prop_assert_eq!(&again.principal, &state.principal);
+            prop_assert_eq!(again.vault.as_slice(), state.vault.as_slice());
+            prop_assert!(again.signed == state.signed && again.gaps == state.gaps);
+            prop_assert!(SessionState::decode(&bytes[..cut.index(bytes.len())]).is_err());
+            let mut longer = bytes.to_vec();
+            longer.push(0);
+            prop_assert!(SessionState::decode(&longer).is_err());
+            longer[0] = FORMAT + 1;
+            prop_assert!(SessionState::decode(&longer).is_err());
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _either = SessionState::decode(&bytes);
+        }
+    }
+}

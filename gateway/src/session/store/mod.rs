@@ -1,0 +1,161 @@
+//! Where the state of sessions is kept: sealed bytes beside a few numbers in the clear.
+
+mod embedded;
+#[cfg(test)]
+pub(crate) mod faulty;
+#[cfg(test)]
+pub(crate) mod suite;
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use gatehouse_envelope::seal::Sealed;
+
+pub use crate::registry::Sync;
+pub use embedded::EmbeddedStore;
+
+/// A session's row.
+#[derive(Clone)]
+pub struct Row {
+    /// Counts the commits; 1 when the row is created. The sealed bytes are bound to it.
+    pub version: u64,
+    /// The fence of the lease under which the row was last written.
+    pub fence: u64,
+    /// Who held the lease when the row was last written; 0 if that write freed it. A holder that
+    /// is set and gone means that a turn was cut short.
+    pub holder: u64,
+    /// When the session ends, by the store's clock, in microseconds since 1970 (UTC).
+    pub expires_us: i64,
+    /// The state, sealed.
+    pub sealed: Sealed,
+}
+
+/// What a commit does to the lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lease {
+    /// Frees it.
+    Free,
+    /// Keeps it, until this long after now.
+    Keep(Duration),
+}
+
+/// A new content of a row.
+pub struct Write {
+    /// The state, sealed for the version that this write makes.
+    pub sealed: Sealed,
+    /// When the session ends.
+    pub expires_us: i64,
+    /// What becomes of the lease.
+    pub lease: Lease,
+    /// When it has to be durable.
+    pub sync: Sync,
+}
+
+/// What an attempt to take the lease gave.
+pub enum Acquired {
+    /// Another holder has it.
+    Busy,
+    /// The session is past its end. The lease is taken all the same, for whoever sweeps up; anyone
+    /// else frees it.
+    Expired {
+        /// The fence to remove the row with.
+        fence: u64,
+        /// The row as it is.
+        row: Row,
+    },
+    /// The lease is taken.
+    Held {
+        /// The fence to commit with: greater than that of every lease before.
+        fence: u64,
+        /// The row as it is.
+        row: Row,
+    },
+    /// There is no such session.
+    Missing,
+}
+
+/// Keeps one row for each session and lets one holder at a time write it.
+///
+/// The operations on one id are linearizable. A write with [`Sync::Now`] is durable when it
+/// returns. Every write is a compare-and-swap: it succeeds only under the fence of the newest
+/// lease and on the version its holder read, so a holder that was overtaken can write no more and
+/// the row stays as the newer holder left it. Expiry and leases go by the store's own clock where
+/// it has one, and are checked when a row is read, not by a sweeper's leave.
+///
+/// [`StoreError::Unavailable`] means that a write may or may not have happened. A holder who sees it
+/// gives up its turn; whoever acquires next finds the row before or after that write, whole.
+///
+/// A holder is a process. A process makes sure itself that its turns of one session do not overlap,
+/// and may take a lease over from itself: that of a turn which ended without saying so.
+#[async_trait]
+pub trait SessionStore: Send + std::marker::Sync {
+    /// Creates a row, at version 1 and under a new lease or none. Returns the fence.
+    ///
+    /// # Errors
+    /// [`StoreError::Exists`] if there is a row: it is left as it is, whatever its age.
+    async fn create(&self, id: &str, holder: u64, write: Write) -> Result<u64, StoreError>;
+
+    /// Takes the lease for `ttl` and reads.
+    async fn acquire(&self, id: &str, holder: u64, ttl: Duration) -> Result<Acquired, StoreError>;
+
+    /// Makes a lease that is still the newest last until `ttl` after now.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] if there is a newer lease or the row is gone.
+    async fn renew(&self, id: &str, fence: u64, ttl: Duration) -> Result<(), StoreError>;
+
+    /// Replaces the row at `version` by one at `version + 1`.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] if there is a newer lease, another version, or no row.
+    async fn commit(
+        &self,
+        id: &str,
+        fence: u64,
+        version: u64,
+        write: Write,
+    ) -> Result<(), StoreError>;
+
+    /// Gives a lease back without writing, if it is the newest; otherwise does nothing.
+    async fn free(&self, id: &str, fence: u64) -> Result<(), StoreError>;
+
+    /// Reads without a lease; the row may be expired.
+    async fn read(&self, id: &str) -> Result<Option<Row>, StoreError>;
+
+    /// Removes a row under its newest lease, durably.
+    ///
+    /// # Errors
+    /// As for [`SessionStore::commit`].
+    async fn remove(&self, id: &str, fence: u64, version: u64) -> Result<(), StoreError>;
+
+    /// The rows whose ids begin with `prefix`, in order, at most `limit` after `after`.
+    async fn list(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(String, Row)>, StoreError>;
+}
+
+/// A store, chosen at start.
+pub type SharedStore = Arc<dyn SessionStore>;
+
+/// Why the store did not do it.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Another holder has taken over, or the row has changed or gone.
+    #[error("another turn has taken the session over")]
+    Conflict,
+    /// The row is not in a form that any version wrote.
+    #[error("a session's row is damaged")]
+    Damaged,
+    /// There is a row already.
+    #[error("the session exists already")]
+    Exists,
+    /// The row was written by a later version of this program.
+    #[error("a session's row is in a newer format")]
+    Newer,
+    /// The store failed or did not answer; a write may have happened.
+    #[error("the session store")]
+    Unavailable(#[source] Box<dyn std::error::Error + Send + std::marker::Sync>),
+}

@@ -1,0 +1,279 @@
+//! One turn of a session: the lease, the opened state, and the two writes that frame an exchange.
+
+use std::sync::Arc;
+
+use gatehouse_envelope::{keys::SessionKeys, seal::Context};
+
+use super::{
+    Link, SessionError, SessionState, Shared,
+    queue::Place,
+    store::{Lease, StoreError, Sync, Write},
+};
+use crate::{
+    clock::later,
+    registry::{Expected, Table},
+};
+
+/// What a session's state is sealed as.
+pub(super) const PURPOSE: &str = "session-state";
+
+/// Where a session's rows are, in every store: reference, tenant and the epoch of the tenant key
+/// that names it. The reference comes first, since the log knows sessions by nothing else.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Location {
+    pub(super) reference: String,
+    pub(super) tenant: String,
+    pub(super) epoch: u32,
+    /// The three, joined: the rows' name.
+    pub(super) name: String,
+}
+
+impl Location {
+    pub(super) fn new(reference: &str, tenant: &str, epoch: u32) -> Self {
+        let name = format!("{reference}/{tenant}/{epoch}");
+        Self {
+            reference: reference.to_owned(),
+            tenant: tenant.to_owned(),
+            epoch,
+            name,
+        }
+    }
+
+    /// Reads a row's name.
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        let mut parts = name.split('/');
+        let (reference, tenant) = (parts.next()?, parts.next()?);
+        let epoch = parts.next()?.parse().ok()?;
+        let location = Self::new(reference, tenant, epoch);
+        (location.name == name).then_some(location)
+    }
+
+    /// Where the state of one version belongs.
+    pub(super) fn context(&self, version: u64) -> Context<'_> {
+        Context {
+            purpose: PURPOSE,
+            tenant: &self.tenant,
+            subject: self.reference.as_bytes(),
+            version,
+        }
+    }
+}
+
+/// The row under the turn's lease.
+#[derive(Clone, Copy)]
+pub(super) struct Head {
+    pub(super) fence: u64,
+    pub(super) version: u64,
+}
+
+/// One turn of a session. Nobody else can write the session while it lasts.
+///
+/// It ends with [`Turn::finish`] or [`Turn::release`]. One that is merely dropped keeps nothing that
+/// was not recorded; the next turn of this process then takes its lease over, that of another
+/// process waits until the lease runs out.
+pub struct Turn {
+    pub(super) shared: Arc<Shared>,
+    pub(super) location: Location,
+    pub(super) keys: SessionKeys,
+    pub(super) state: SessionState,
+    /// `None` until a session that this turn opened has its row.
+    pub(super) head: Option<Head>,
+    /// The wrapped key of such a session, written together with the row.
+    pub(super) wrapped: Option<Vec<u8>>,
+    pub(super) fresh: bool,
+    /// Set when a write failed: what the store has is not known, so nothing more is written.
+    pub(super) broken: bool,
+    /// Set where a write is no use of the session and must not lengthen its life.
+    pub(super) expires_us: Option<i64>,
+    /// The line behind this turn moves on when it is dropped.
+    pub(super) _place: Option<Place>,
+}
+
+impl Turn {
+    /// The session's public reference, `s_…`.
+    pub fn reference(&self) -> &str {
+        &self.location.reference
+    }
+
+    /// Whether this turn opened the session.
+    pub fn fresh(&self) -> bool {
+        self.fresh
+    }
+
+    /// The session's keys.
+    pub fn keys(&self) -> &SessionKeys {
+        &self.keys
+    }
+
+    /// The vault's bytes, as the redactor last serialised it; empty in a new session.
+    pub fn vault(&self) -> &[u8] {
+        &self.state.vault
+    }
+
+    /// The session's state.
+    pub fn state(&self) -> &SessionState {
+        &self.state
+    }
+
+    /// The session's state, to be changed; kept with the next [`Turn::record`], [`Turn::finish`] or
+    /// [`Turn::release`].
+    pub fn state_mut(&mut self) -> &mut SessionState {
+        &mut self.state
+    }
+
+    /// What the session's next event must carry.
+    pub fn link(&self) -> Link {
+        self.state.link
+    }
+
+    /// Whether exactly this text was sent, signed or encrypted, by the provider in this session.
+    pub fn signed(&self, text: &str) -> bool {
+        self.state.signed.contains(text)
+    }
+
+    /// Notes a text that the provider sent signed or encrypted.
+    pub fn remember_signed(&mut self, text: &str) {
+        self.state.signed.insert(text);
+    }
+
+    /// Keeps the state as it is now and advances the chain over `event`, which carried
+    /// [`Turn::link`]; durable when it returns. The lease is kept and lasts anew.
+    ///
+    /// The log may take the same event at the same time: go on when both have succeeded. If only
+    /// the log fails, say so with [`Turn::unlogged`].
+    ///
+    /// # Errors
+    /// The turn is over: it was overtaken, or the store failed. If the log has the event all the
+    /// same, the next turn finds out and says so.
+    pub async fn record(&mut self, event: &[u8]) -> Result<(), SessionError> {
+        let lease = Lease::Keep(self.shared.limits.lease);
+        self.commit(Some(event), lease, Sync::Now).await
+    }
+
+    /// Keeps the state as it is now, advances the chain over `event`, and ends the turn. Not
+    /// synced: a crash can lose it, and the log's recovery then brings the chain up to date.
+    ///
+    /// # Errors
+    /// As for [`Turn::record`].
+    pub async fn finish(mut self, event: &[u8]) -> Result<(), SessionError> {
+        self.commit(Some(event), Lease::Free, Sync::Later).await
+    }
+
+    /// Keeps the state as it is now and ends the turn, with nothing for the log.
+    ///
+    /// # Errors
+    /// As for [`Turn::record`].
+    pub async fn release(mut self) -> Result<(), SessionError> {
+        self.commit(None, Lease::Free, Sync::Later).await
+    }
+
+    /// Makes the lease last anew, while a long reply streams. Call it a few times a lease.
+    ///
+    /// # Errors
+    /// [`SessionError::Conflict`]: another turn has taken over, and this one can keep nothing more.
+    pub async fn renew(&mut self) -> Result<(), SessionError> {
+        let Some(head) = self.head else { return Ok(()) };
+        let renewed =
+            self.shared
+                .store
+                .renew(&self.location.name, head.fence, self.shared.limits.lease);
+        if let Err(error) = renewed.await {
+            self.broken |= matches!(error, StoreError::Conflict);
+            return Err(error.into());
+        }
+        Ok(())
+    }
+
+    /// Notes that the log did not take the last event that was recorded. The session's next turn
+    /// then writes `audit.gap` with its number.
+    pub fn unlogged(&mut self) {
+        let missing = self.state.link.sseq.saturating_sub(1);
+        if !self.state.gaps.contains(&missing) {
+            self.state.gaps.push(missing);
+        }
+        // In case that this turn can't write the gap down.
+        self.shared
+            .chains
+            .doubt(&self.location.name, self.state.link, Some(missing));
+    }
+
+    pub(super) async fn commit(
+        &mut self,
+        event: Option<&[u8]>,
+        lease: Lease,
+        sync: Sync,
+    ) -> Result<(), SessionError> {
+        let before = self.state.link;
+        if let Some(event) = event {
+            self.state.link = before.after(event);
+        }
+        let result = if self.broken {
+            Err(SessionError::Conflict)
+        } else {
+            self.write(lease, sync).await
+        };
+        if result.is_err() {
+            self.broken = true;
+            if event.is_some() {
+                // The log may have the event; the chain goes on behind it in any case.
+                self.shared
+                    .chains
+                    .doubt(&self.location.name, self.state.link, Some(before.sseq));
+            }
+        }
+        result
+    }
+
+    async fn write(&mut self, lease: Lease, sync: Sync) -> Result<(), SessionError> {
+        let version = self.head.map_or(0, |head| head.version).saturating_add(1);
+        let sealed = self
+            .keys
+            .seal()
+            .seal(&self.location.context(version), &self.state.encode())?;
+        let idle_us = later(self.shared.clock.utc_us(), self.shared.limits.idle);
+        let expires_us = self
+            .expires_us
+            .unwrap_or(idle_us)
+            .min(self.state.absolute_us);
+        let write = Write {
+            sealed,
+            expires_us,
+            lease,
+            sync,
+        };
+
+        let fence = if let Some(head) = self.head {
+            self.shared
+                .store
+                .commit(&self.location.name, head.fence, head.version, write)
+                .await?;
+            head.fence
+        } else {
+            self.create(write).await?
+        };
+        self.head = Some(Head { fence, version });
+        self.shared.chains.saw(&self.location.name, version);
+        Ok(())
+    }
+
+    /// Writes the key's row and the session's. The key goes first and is not synced on its own, so
+    /// it is on the disk no later than the session that needs it, for the price of one sync.
+    async fn create(&mut self, write: Write) -> Result<u64, SessionError> {
+        let name = &self.location.name;
+        let wrapped = self.wrapped.take().unwrap_or_default();
+        let registry = &self.shared.registry;
+        let key = registry.put_if(
+            Table::SessionKeys,
+            name,
+            Expected::Absent,
+            wrapped,
+            Sync::Later,
+        );
+        let row = self.shared.store.create(name, self.shared.holder, write);
+        let (key, fence) = tokio::join!(key, row);
+        if !key? {
+            return Err(SessionError::Conflict);
+        }
+        Ok(fence?)
+    }
+}
