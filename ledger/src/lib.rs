@@ -1,1 +1,26 @@
 //! The book of Gatehouse: records, segments, Merkle trees, checkpoints; writer, stores, verifier.
+//!
+//! A process writes one stream at a time. An [`event::Event`] given to [`Ledger::append`] becomes a
+//! leaf with the stream's name, a number and a time; the leaf goes to the write-ahead log, and with
+//! others into a segment of the [`store`], whose footer carries a signed checkpoint of the stream's
+//! Merkle tree. [`verify`] reads such a store and says what holds. Nothing here is asynchronous:
+//! the writer is two threads, and a [`Ticket`] can be waited for or polled.
+
+pub mod cert;
+pub mod clock;
+pub mod event;
+mod json;
+pub mod leaf;
+pub mod names;
+pub mod note;
+pub mod segment;
+pub mod store;
+pub mod tree;
+pub mod trust;
+mod wal;
+mod writer;
+
+pub use writer::{
+    AppendError, CloseError, Condition, Durability, Ledger, Mode, OpenError, Options, Pace,
+    Position, Recovery, SessionLink, Ticket,
+};

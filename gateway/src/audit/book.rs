@@ -1,0 +1,83 @@
+//! The book: hands events to the ledger and waits, but not for long.
+
+use std::{sync::Arc, time::Duration};
+
+use gatehouse_ledger::{
+    AppendError, Durability, Ledger, Ticket,
+    clock::{Clock as LedgerTime, Stamp},
+    event::Event,
+};
+
+use super::parts::BuildError;
+use crate::clock::Clock;
+
+/// Past this an event counts as not written, and the request fails.
+const BOUND: Duration = Duration::from_millis(250);
+
+/// The log as the rest of the gateway sees it. Cheap to clone.
+#[derive(Clone)]
+pub struct Book {
+    ledger: Arc<Ledger>,
+}
+
+/// The log did not take an event. The request that it belongs to must fail (503,
+/// `audit_unavailable`); the event itself may still be written later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BookError {
+    /// The ledger refused it.
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    /// It holds something that no record may hold.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// It was not confirmed within 250 ms.
+    #[error("the log did not confirm within 250 ms")]
+    Late,
+}
+
+impl Book {
+    /// A book that writes into `ledger`.
+    pub fn new(ledger: Arc<Ledger>) -> Self {
+        Self { ledger }
+    }
+
+    /// Writes `event`; it is durable, as the ledger's mode has it, when this returns.
+    ///
+    /// # Errors
+    /// It is not known to be durable.
+    pub async fn append(&self, event: Event) -> Result<(), BookError> {
+        confirmed(self.ledger.append(event, Durability::Durable)).await
+    }
+
+    /// Writes `event`; it is in the write-ahead log, not yet synced, when this returns.
+    ///
+    /// # Errors
+    /// It is not known to have been written.
+    pub async fn take(&self, event: Event) -> Result<(), BookError> {
+        confirmed(self.ledger.append(event, Durability::Taken)).await
+    }
+
+    /// The ledger, for shutting it down and for its health.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+}
+
+/// The gateway's clock as the ledger reads it.
+pub struct LedgerClock(pub Arc<dyn Clock>);
+
+impl LedgerTime for LedgerClock {
+    fn now(&self) -> Stamp {
+        Stamp {
+            unix_us: u64::try_from(self.0.utc_us()).unwrap_or(0),
+            mono_us: self.0.mono_us(),
+        }
+    }
+}
+
+async fn confirmed(ticket: Ticket) -> Result<(), BookError> {
+    match tokio::time::timeout(BOUND, ticket).await {
+        Ok(outcome) => Ok(outcome.map(|_| ())?),
+        Err(_) => Err(BookError::Late),
+    }
+}

@@ -1,0 +1,347 @@
+//! The two records that frame an exchange, and the one that says that there was none.
+
+use std::collections::BTreeMap;
+
+use gatehouse_ledger::event::{Builder, Event};
+use gatehouse_redactor::Label;
+
+use super::parts::{BuildError, Draft, Link, Source, StateKey, Subject, Who, counts};
+
+/// `exchange.admitted`: durable before the first byte goes to a provider.
+pub struct Admitted<'a> {
+    /// The request id, `r_…`.
+    pub request: &'a str,
+    /// The session.
+    pub subject: Subject<'a>,
+    /// The caller.
+    pub who: Who<'a>,
+    /// Where the request came from.
+    pub source: Source<'a>,
+    /// Digest of the redaction policy in force.
+    pub policy: [u8; 32],
+    /// Digest of the running program.
+    pub build: [u8; 32],
+    /// Digest of the configuration in force.
+    pub config: [u8; 32],
+    /// What screening did.
+    pub redaction: Redaction<'a>,
+    /// Micro-USD set aside for the exchange, where a budget applies.
+    pub reserved_uusd: Option<u64>,
+    /// Where the request goes.
+    pub upstream: Upstream<'a>,
+    /// The key that seals the session's state.
+    pub state: Option<StateKey<'a>>,
+}
+
+/// The coverage receipt of a screened request.
+pub struct Redaction<'a> {
+    /// Leaves searched.
+    pub visited: u64,
+    /// Leaves held to a grammar and the certain rules.
+    pub checked: u64,
+    /// Leaves that are safe by their place.
+    pub skipped: u64,
+    /// Leaves that nothing looked at; the gateway forwards nothing unless this is 0.
+    pub unvisited: u64,
+    /// Digest of the rules.
+    pub rules: [u8; 32],
+    /// Digest of the neural model, where one ran.
+    pub model: Option<[u8; 32]>,
+    /// What was found, by label.
+    pub found: &'a BTreeMap<Label, u32>,
+    /// Keyed digest of the body as received.
+    pub input: [u8; 32],
+    /// Keyed digest of the exact bytes sent, under the session's commitment key.
+    pub output: [u8; 32],
+}
+
+/// Where a request goes.
+#[derive(Clone, Copy)]
+pub struct Upstream<'a> {
+    /// The provider's name in the configuration.
+    pub provider: &'a str,
+    /// The protocol's name.
+    pub api: &'a str,
+    /// The model asked for.
+    pub model: &'a str,
+    /// The provider's region, where one is configured.
+    pub region: Option<&'a str>,
+    /// The id of the provider key used; never the key.
+    pub key_id: Option<&'a str>,
+}
+
+impl Admitted<'_> {
+    /// The event at `link` of its session.
+    ///
+    /// # Errors
+    /// A value that no record may hold.
+    pub fn build(&self, link: Link) -> Result<Event, BuildError> {
+        let mut draft = Draft::new("exchange.admitted");
+        draft.word("rid", self.request);
+        draft.subject(self.subject, link);
+        draft.who(self.who);
+        draft.source(self.source);
+        draft.put().sha256("policy", &self.policy);
+        draft
+            .put()
+            .sha256("build", &self.build)
+            .sha256("cfg", &self.config);
+        draft.put().object("red", |red| self.redaction.write(red));
+        if let Some(reserved) = self.reserved_uusd {
+            draft
+                .put()
+                .object("budget", |b| _ = b.integer("reserved_uusd", reserved));
+        }
+        let up = self.upstream;
+        let words = [
+            ("provider", Some(up.provider)),
+            ("api", Some(up.api)),
+            ("model", Some(up.model)),
+            ("region", up.region),
+            ("key_id", up.key_id),
+        ];
+        draft.object("up", words, |_| {});
+        draft.state_key(self.state);
+        draft.finish()
+    }
+}
+
+impl Redaction<'_> {
+    fn write(&self, red: &mut Builder) {
+        red.text("status", "done").integer("visited", self.visited);
+        red.integer("checked", self.checked)
+            .integer("skipped", self.skipped);
+        red.integer("unvisited", self.unvisited)
+            .sha256("rules", &self.rules);
+        if let Some(model) = &self.model {
+            red.sha256("model", model);
+        }
+        counts(red, "found", self.found);
+        red.hex("in_h", &self.input).hex("out_h", &self.output);
+    }
+}
+
+/// `exchange.settled`: how it ended, whatever the ending.
+pub struct Settled<'a> {
+    /// The request id, as in the admitted record.
+    pub request: &'a str,
+    /// The session.
+    pub subject: Subject<'a>,
+    /// The HTTP status that the caller got.
+    pub status: u16,
+    /// The provider's own status, if it answered.
+    pub upstream_status: Option<u16>,
+    /// How the exchange ended.
+    pub ending: Ending,
+    /// How often the provider was tried.
+    pub attempts: u64,
+    /// What the provider counted.
+    pub usage: Usage,
+    /// Micro-USD finally charged, where a budget applies.
+    pub settled_uusd: Option<u64>,
+    /// What was found in, masked in and restored into the reply.
+    pub reply: Reply<'a>,
+    /// Keyed digest of the reply's bytes as the provider sent them.
+    pub upstream_digest: Option<[u8; 32]>,
+    /// From the admission to this record, in microseconds.
+    pub duration_us: u64,
+}
+
+/// How an exchange ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The caller hung up before the end.
+    CallerGone,
+    /// The reply was delivered whole.
+    Done,
+    /// The provider or the gateway failed.
+    Error,
+    /// A time-out of the gateway.
+    Timeout,
+    /// The provider cut the reply short.
+    UpstreamCut,
+}
+
+impl Ending {
+    fn word(self) -> &'static str {
+        match self {
+            Self::CallerGone => "caller_gone",
+            Self::Done => "done",
+            Self::Error => "error",
+            Self::Timeout => "timeout",
+            Self::UpstreamCut => "upstream_cut",
+        }
+    }
+}
+
+/// The provider's own counts; none where it gave none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Prompt tokens.
+    pub input: Option<u64>,
+    /// Completion tokens.
+    pub output: Option<u64>,
+    /// Prompt tokens read from the provider's cache.
+    pub cache_read: Option<u64>,
+    /// Prompt tokens written to the provider's cache.
+    pub cache_write: Option<u64>,
+    /// Completion tokens spent on reasoning.
+    pub reasoning: Option<u64>,
+    /// Cost in micro-USD, where the model has a price.
+    pub cost_uusd: Option<u64>,
+}
+
+/// The search of a reply, and the restorations in it.
+pub struct Reply<'a> {
+    /// Text channels and leaves searched.
+    pub visited: u64,
+    /// New values masked, by label.
+    pub masked: &'a BTreeMap<Label, u32>,
+    /// Values put back.
+    pub restored: &'a [Restored<'a>],
+    /// Tokens of ours that were left standing.
+    pub unresolved: u64,
+}
+
+/// How many values of one label went back to one destination.
+pub struct Restored<'a> {
+    /// Where they went.
+    pub destination: Destination<'a>,
+    /// Their label.
+    pub label: Label,
+    /// How many.
+    pub count: u64,
+}
+
+/// Where a value went back to.
+#[derive(Clone, Copy)]
+pub enum Destination<'a> {
+    /// The text of the reply.
+    Text,
+    /// The arguments of the named tool.
+    Tool(&'a str),
+}
+
+impl Settled<'_> {
+    /// The event at `link` of its session.
+    ///
+    /// # Errors
+    /// A value that no record may hold.
+    pub fn build(&self, link: Link) -> Result<Event, BuildError> {
+        let mut draft = Draft::new("exchange.settled");
+        draft.word("rid", self.request);
+        for restored in self.reply.restored {
+            restored.check(&mut draft);
+        }
+        draft.subject(self.subject, link);
+        draft.put().integer("status", u64::from(self.status));
+        draft
+            .put()
+            .some_integer("up_status", self.upstream_status.map(u64::from));
+        draft
+            .put()
+            .text("ending", self.ending.word())
+            .integer("attempts", self.attempts);
+        draft.put().object("use", |object| self.usage.write(object));
+        if let Some(settled) = self.settled_uusd {
+            draft
+                .put()
+                .object("budget", |b| _ = b.integer("settled_uusd", settled));
+        }
+        draft.put().object("reply", |reply| self.reply.write(reply));
+        if let Some(digest) = &self.upstream_digest {
+            draft.put().hex("up_h", digest);
+        }
+        draft.put().integer("duration_us", self.duration_us);
+        draft.finish()
+    }
+}
+
+impl Restored<'_> {
+    fn check(&self, draft: &mut Draft) {
+        if let Destination::Tool(name) = self.destination {
+            draft.check("tool", Some(name));
+        }
+    }
+}
+
+impl Usage {
+    fn write(&self, usage: &mut Builder) {
+        for (key, count) in [
+            ("in_tokens", self.input),
+            ("out_tokens", self.output),
+            ("cache_read_tokens", self.cache_read),
+            ("cache_write_tokens", self.cache_write),
+            ("reasoning_tokens", self.reasoning),
+            ("cost_uusd", self.cost_uusd),
+        ] {
+            usage.some_integer(key, count);
+        }
+    }
+}
+
+impl Reply<'_> {
+    fn write(&self, reply: &mut Builder) {
+        reply.integer("visited", self.visited);
+        counts(reply, "masked", self.masked);
+        reply.objects("restored", self.restored, |item, restored| {
+            match restored.destination {
+                Destination::Text => item.text("to", "text"),
+                Destination::Tool(name) => item.text("to", "tool").text("tool", name),
+            };
+            item.text("label", restored.label.as_str())
+                .integer("n", restored.count);
+        });
+        reply.integer("unresolved", self.unresolved);
+    }
+}
+
+/// `exchange.refused`: the one record of a request that never became an exchange.
+pub struct Refused<'a> {
+    /// The request id.
+    pub request: &'a str,
+    /// The session and the event's place in it, if the request got as far as having one.
+    pub session: Option<(Subject<'a>, Link)>,
+    /// The caller, if known.
+    pub who: Option<Who<'a>>,
+    /// Where the request came from.
+    pub source: Source<'a>,
+    /// The HTTP status of the answer.
+    pub status: u16,
+    /// The error code of the answer, from the closed list.
+    pub code: &'static str,
+    /// Whose fault: `caller`, `policy`, `provider` or `gateway`.
+    pub blame: &'static str,
+    /// The label whose finding refused the request.
+    pub label: Option<Label>,
+    /// The rule that found it.
+    pub rule: Option<&'static str>,
+}
+
+impl Refused<'_> {
+    /// The event; it stands in the chain of its session if it has one.
+    ///
+    /// # Errors
+    /// A value that no record may hold.
+    pub fn build(&self) -> Result<Event, BuildError> {
+        let mut draft = Draft::new("exchange.refused");
+        draft.word("rid", self.request);
+        if let Some((subject, link)) = self.session {
+            draft.subject(subject, link);
+        }
+        if let Some(who) = self.who {
+            draft.who(who);
+        }
+        draft.source(self.source);
+        draft.put().integer("status", u64::from(self.status));
+        draft
+            .put()
+            .text("code", self.code)
+            .text("blame", self.blame);
+        draft
+            .put()
+            .some_text("label", self.label.map(Label::as_str));
+        draft.put().some_text("rule", self.rule);
+        draft.finish()
+    }
+}

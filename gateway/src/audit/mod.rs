@@ -1,0 +1,21 @@
+//! What the gateway writes down: typed events, and the book that takes them.
+//!
+//! No event can hold payload text. Its fields are numbers, digests, entity labels, closed enums and
+//! *words*: ids made by the gateway and names from the configuration, checked against a narrow
+//! grammar when the event is built. A word outside that grammar makes the event, and so what it
+//! would have recorded, fail.
+
+mod book;
+mod exchange;
+mod operation;
+mod parts;
+mod session;
+
+pub use book::{Book, BookError, LedgerClock};
+pub use exchange::{
+    Admitted, Destination, Ending, Redaction, Refused, Reply, Restored, Settled, Upstream, Usage,
+};
+pub use gatehouse_ledger::event::Event;
+pub use operation::{AdminAction, AdminChange, AuthDeny, ConfigSnapshot, PolicyLoad};
+pub use parts::{BuildError, Link, Source, StateKey, Subject, Who};
+pub use session::{AuditGap, SessionEnd, SessionEnding, SessionOpen};

@@ -1,0 +1,137 @@
+//! Events outside sessions: who was turned away, what came into force, what an operator did.
+
+use gatehouse_ledger::event::Event;
+
+use super::parts::{BuildError, Draft, Source};
+
+/// `auth.deny`: requests turned away before anyone was authenticated. One record stands for all of
+/// one reason and source within a window, since anyone on the network can cause them.
+pub struct AuthDeny<'a> {
+    /// Why, from a closed list.
+    pub reason: &'static str,
+    /// Where from; without an address for sources too many to tell apart.
+    pub source: Source<'a>,
+    /// How many.
+    pub count: u64,
+    /// The length of the window in microseconds.
+    pub window_us: u64,
+}
+
+impl AuthDeny<'_> {
+    /// The event.
+    ///
+    /// # Errors
+    /// A value that no record may hold.
+    pub fn build(&self) -> Result<Event, BuildError> {
+        let mut draft = Draft::new("auth.deny");
+        draft.word("reason", self.reason);
+        draft.source(self.source);
+        draft
+            .put()
+            .integer("n", self.count)
+            .integer("window_us", self.window_us);
+        draft.finish()
+    }
+}
+
+/// `policy.load`: a policy came into force.
+pub struct PolicyLoad<'a> {
+    /// Which: `redaction`, `limits`, …
+    pub name: &'a str,
+    /// Digest of its canonical form.
+    pub policy: [u8; 32],
+    /// Digest of the rules it was compiled with.
+    pub rules: Option<[u8; 32]>,
+}
+
+impl PolicyLoad<'_> {
+    /// The event.
+    ///
+    /// # Errors
+    /// A value that no record may hold.
+    pub fn build(&self) -> Result<Event, BuildError> {
+        let mut draft = Draft::new("policy.load");
+        draft.word("name", self.name);
+        draft.put().sha256("policy", &self.policy);
+        if let Some(rules) = &self.rules {
+            draft.put().sha256("rules", rules);
+        }
+        draft.finish()
+    }
+}
+
+/// `config.snapshot`: what runs, and with which configuration.
+pub struct ConfigSnapshot<'a> {
+    /// The program's version.
+    pub version: &'a str,
+    /// Digest of the running program.
+    pub build: [u8; 32],
+    /// Digest of the configuration without its secrets.
+    pub config: [u8; 32],
+    /// The names of the configured providers.
+    pub providers: &'a [&'a str],
+}
+
+impl ConfigSnapshot<'_> {
+    /// The event.
+    ///
+    /// # Errors
+    /// A value that no record may hold.
+    pub fn build(&self) -> Result<Event, BuildError> {
+        let mut draft = Draft::new("config.snapshot");
+        draft.word("version", self.version);
+        draft
+            .put()
+            .sha256("build", &self.build)
+            .sha256("cfg", &self.config);
+        draft
+            .put()
+            .texts("providers", self.providers.iter().copied());
+        draft.finish()
+    }
+}
+
+/// `admin.change`: an operator changed something.
+pub struct AdminChange<'a> {
+    /// What was done.
+    pub action: AdminAction,
+    /// To what: the id of a key or the reference of a session.
+    pub target: &'a str,
+    /// The tenant it belongs to.
+    pub tenant: &'a str,
+}
+
+/// What an operator can change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdminAction {
+    /// A caller's key was made.
+    KeyCreate,
+    /// A caller's key was revoked.
+    KeyRevoke,
+    /// A session was erased.
+    SessionErase,
+    /// A session was revoked.
+    SessionRevoke,
+}
+
+impl AdminChange<'_> {
+    /// The event.
+    ///
+    /// # Errors
+    /// A value that no record may hold.
+    pub fn build(&self) -> Result<Event, BuildError> {
+        let mut draft = Draft::new("admin.change");
+        draft.put().text(
+            "action",
+            match self.action {
+                AdminAction::KeyCreate => "key.create",
+                AdminAction::KeyRevoke => "key.revoke",
+                AdminAction::SessionErase => "session.erase",
+                AdminAction::SessionRevoke => "session.revoke",
+            },
+        );
+        draft.word("target", self.target);
+        draft.word("tenant", self.tenant);
+        draft.finish()
+    }
+}

@@ -1,0 +1,92 @@
+//! The life of a session, and what is known to be missing from it.
+
+use gatehouse_ledger::event::Event;
+
+use super::parts::{BuildError, Draft, Link, StateKey, Subject, Who};
+
+/// `session.open`: number 0 of every session's chain.
+pub struct SessionOpen<'a> {
+    /// The session.
+    pub subject: Subject<'a>,
+    /// Whose it is.
+    pub who: Who<'a>,
+    /// When it ends at the latest, in microseconds since 1970.
+    pub expires_us: u64,
+    /// The key that seals its state.
+    pub state: Option<StateKey<'a>>,
+}
+
+impl SessionOpen<'_> {
+    /// The event; its link is always [`Link::START`].
+    ///
+    /// # Errors
+    /// A value that no record may hold.
+    pub fn build(&self) -> Result<Event, BuildError> {
+        let mut draft = Draft::new("session.open");
+        draft.subject(self.subject, Link::START);
+        draft.who(self.who);
+        draft.put().integer("exp_us", self.expires_us);
+        draft.state_key(self.state);
+        draft.finish()
+    }
+}
+
+/// Something that ends a session.
+pub struct SessionEnd<'a> {
+    /// The session.
+    pub subject: Subject<'a>,
+    /// What.
+    pub ending: SessionEnding,
+}
+
+/// What ends a session, and the kind of record it leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionEnding {
+    /// `session.close`: its owner closed it.
+    Closed,
+    /// `session.erase.request`: its key was destroyed.
+    Erased,
+    /// `session.expire`: it was idle for too long, or reached its latest end.
+    Expired,
+    /// `session.revoke`: an operator revoked it, or its owner's key.
+    Revoked,
+}
+
+impl SessionEnd<'_> {
+    /// The event at `link` of its session.
+    ///
+    /// # Errors
+    /// A value that no record may hold.
+    pub fn build(&self, link: Link) -> Result<Event, BuildError> {
+        let mut draft = Draft::new(match self.ending {
+            SessionEnding::Closed => "session.close",
+            SessionEnding::Erased => "session.erase.request",
+            SessionEnding::Expired => "session.expire",
+            SessionEnding::Revoked => "session.revoke",
+        });
+        draft.subject(self.subject, link);
+        draft.finish()
+    }
+}
+
+/// `audit.gap`: an event of a session may be missing from the log, or from the session's store. It
+/// is written by whoever holds the session next, so that the gap is declared and not found.
+pub struct AuditGap<'a> {
+    /// The session.
+    pub subject: Subject<'a>,
+    /// The number of the event that may be missing.
+    pub missing: u64,
+}
+
+impl AuditGap<'_> {
+    /// The event at `link` of its session; the link names the missing event as the one before.
+    ///
+    /// # Errors
+    /// A value that no record may hold.
+    pub fn build(&self, link: Link) -> Result<Event, BuildError> {
+        let mut draft = Draft::new("audit.gap");
+        draft.subject(self.subject, link);
+        draft.put().integer("missing", self.missing);
+        draft.finish()
+    }
+}

@@ -1,0 +1,200 @@
+//! A store that is a directory: what a bucket would hold, one file an object.
+
+use std::{
+    fs::{self, File},
+    io::{self, ErrorKind, Read, Write},
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+use gatehouse_envelope::digest::{hex, sha256};
+
+use super::{Fetcher, LedgerStore, Object, StoreError, is_name};
+
+/// Where files are made before they get their names. Begins with a dot, so it is no object.
+const NEW: &str = ".new";
+/// Objects stand three directories deep; deeper ones are not ours.
+const MAX_DEPTH: usize = 8;
+
+/// A directory. Nothing in it is changed before the first put, so it may be read-only.
+///
+/// A file is written and synced under a temporary name and then linked to its own, which fails if
+/// that name is taken: so an object is there whole or not at all, and never replaced.
+pub struct Dir {
+    root: PathBuf,
+    /// One put at a time: they share temporary names and gain nothing from running together.
+    putting: Mutex<()>,
+}
+
+impl Dir {
+    /// The store in the directory `root`.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self {
+            root: root.into(),
+            putting: Mutex::new(()),
+        }
+    }
+
+    fn path(&self, name: &str) -> Result<PathBuf, StoreError> {
+        if is_name(name) {
+            Ok(self.root.join(name))
+        } else {
+            Err(StoreError::Name)
+        }
+    }
+
+    fn collect(&self, dir: &Path, depth: usize, found: &mut Vec<String>) -> io::Result<()> {
+        for entry in fs::read_dir(dir)? {
+            let entry = entry?;
+            let (path, kind) = (entry.path(), entry.file_type()?);
+            if entry.file_name().as_encoded_bytes().starts_with(b".") {
+                continue;
+            }
+            if kind.is_dir() && depth < MAX_DEPTH {
+                self.collect(&path, depth + 1, found)?;
+            } else if let Ok(name) = path.strip_prefix(&self.root) {
+                // Also what is no plain file: it is listed, and whoever reads it will fail.
+                found.push(name.to_string_lossy().into_owned());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Fetcher for Dir {
+    fn list(&self, prefix: &str) -> Result<Vec<Object>, StoreError> {
+        let mut names = Vec::new();
+        // Only the directory that the prefix names for certain has to be walked.
+        let start = match prefix.rsplit_once('/') {
+            Some((dir, _)) if !is_name(dir) => return Ok(Vec::new()),
+            Some((dir, _)) => self.root.join(dir),
+            None => self.root.clone(),
+        };
+        match self.collect(&start, 0, &mut names) {
+            Err(error) if error.kind() == ErrorKind::NotFound && start != self.root => {}
+            other => other?,
+        }
+        names.retain(|name| name.starts_with(prefix));
+        Ok(names
+            .into_iter()
+            .map(|name| Object { name, versions: 1 })
+            .collect())
+    }
+
+    fn get(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, StoreError> {
+        let path = self.path(name)?;
+        let file = match File::open(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            other => other?,
+        };
+        if !file.metadata()?.is_file() {
+            return Err(StoreError::Name);
+        }
+        let mut bytes = Vec::new();
+        let most = u64::try_from(limit).unwrap_or(u64::MAX);
+        file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+        if bytes.len() > limit {
+            Err(StoreError::TooLarge)
+        } else {
+            Ok(Some(bytes))
+        }
+    }
+}
+
+impl LedgerStore for Dir {
+    fn put_once(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let path = self.path(name)?;
+        let _one = self.putting.lock().unwrap_or_else(PoisonError::into_inner);
+        let parent = path.parent().ok_or(StoreError::Name)?;
+        make_dirs(&self.root.join(NEW))?;
+        make_dirs(parent)?;
+        // The same name for every try at one object, so that crashes do not fill the disk; and of
+        // one process, so that two of them do not write into one file.
+        let digest = hex(&sha256(&[name.as_bytes()]));
+        let new = self
+            .root
+            .join(NEW)
+            .join(format!("{digest}.{}", std::process::id()));
+        let mut file = File::create(&new)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        let linked = fs::hard_link(&new, &path);
+        fs::remove_file(&new)?;
+        match linked {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                if !holds(&path, bytes)? {
+                    return Err(StoreError::Conflict);
+                }
+                // It may be there only since the put of a process that died before its sync.
+                File::open(&path)?.sync_all()?;
+            }
+            other => other?,
+        }
+        File::open(parent)?.sync_all()?;
+        Ok(())
+    }
+}
+
+/// Whether the file at `path` holds exactly `bytes`.
+fn holds(path: &Path, bytes: &[u8]) -> io::Result<bool> {
+    if fs::metadata(path)?.len() != bytes.len() as u64 {
+        return Ok(false);
+    }
+    Ok(fs::read(path)? == bytes)
+}
+
+/// Makes a directory with its parents, each of them on the disk when this returns.
+fn make_dirs(dir: &Path) -> io::Result<()> {
+    if dir.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = dir.parent() {
+        make_dirs(parent)?;
+    }
+    match fs::create_dir(dir) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        other => {
+            other?;
+            match dir.parent() {
+                Some(parent) if !parent.as_os_str().is_empty() => File::open(parent)?.sync_all(),
+                _ => Ok(()),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leaves_nothing_behind_and_ignores_hidden_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Dir::new(dir.path().join("not/yet/there"));
+        store.put_once("log/a", b"x").unwrap();
+        let _ = store.put_once("log/a", b"y");
+        assert_eq!(
+            fs::read_dir(dir.path().join("not/yet/there/.new"))
+                .unwrap()
+                .count(),
+            0
+        );
+        fs::write(dir.path().join("not/yet/there/log/.hidden"), b"").unwrap();
+        assert_eq!(store.list("").unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_is_an_error_and_not_an_empty_log() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(Dir::new(dir.path().join("nowhere")).list("").is_err());
+    }
+
+    #[test]
+    fn what_is_no_plain_file_is_listed_and_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Dir::new(dir.path());
+        std::os::unix::fs::symlink("/", dir.path().join("link")).unwrap();
+        assert_eq!(store.list("").unwrap().len(), 1);
+        assert!(store.get("link", 9).is_err());
+    }
+}

@@ -1,0 +1,282 @@
+//! The trust file: whose signatures count (c2sp.org/tlog-policy).
+
+use std::{collections::HashSet, fmt::Write as _};
+
+use data_encoding::BASE64;
+
+use crate::note::{Key, is_key_name};
+
+/// The most bytes of a trust file that is read.
+pub const MAX_TRUST: usize = 1 << 20;
+
+/// What a trust file says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trust {
+    /// The deployments' keys; any one of them is accepted.
+    pub logs: Vec<Key>,
+    /// Which witnesses a checkpoint needs.
+    pub quorum: Quorum,
+}
+
+/// Which witnesses must have cosigned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Quorum {
+    /// A witness or group of witnesses, by name.
+    Named(String),
+    /// None at all.
+    None,
+}
+
+/// What is wrong with a trust file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("trust file, line {line}: {fault}")]
+pub struct TrustError {
+    /// The line, from 1; the line after the last for what is missing.
+    pub line: usize,
+    /// What is wrong there.
+    pub fault: TrustFault,
+}
+
+/// What is wrong with a line of a trust file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TrustFault {
+    /// A byte that may not stand in the file.
+    #[error("a control character")]
+    Control,
+    /// The same name or key twice.
+    #[error("a name or key that was given before")]
+    Duplicate,
+    /// A key of unknown form or kind.
+    #[error("not a verifier key of a known kind")]
+    Key,
+    /// No quorum line, or no log to trust.
+    #[error("no `log` line or no `quorum` line")]
+    Missing,
+    /// Neither `log`, `witness`, `group` nor `quorum` with what they need.
+    #[error("not a line of a trust policy")]
+    Syntax,
+    /// The file is larger than a trust file can sensibly be.
+    #[error("the file is too large")]
+    TooLarge,
+    /// A name that was not given on a line before.
+    #[error("a name that no line before it gives")]
+    Unknown,
+}
+
+impl Trust {
+    /// Trusts one deployment's key and asks for no witness.
+    pub fn one(log: Key) -> Self {
+        Self {
+            logs: vec![log],
+            quorum: Quorum::None,
+        }
+    }
+
+    /// Reads a trust file.
+    ///
+    /// # Errors
+    /// The first line that is not as the specification has it.
+    pub fn parse(text: &str) -> Result<Self, TrustError> {
+        let mut reader = Reader::default();
+        if text.len() > MAX_TRUST {
+            return Err(TrustError {
+                line: 1,
+                fault: TrustFault::TooLarge,
+            });
+        }
+        for (index, line) in text.split('\n').enumerate() {
+            reader.line(line).map_err(|fault| TrustError {
+                line: index + 1,
+                fault,
+            })?;
+        }
+        match reader.quorum {
+            Some(quorum) if !reader.logs.is_empty() => Ok(Self {
+                logs: reader.logs,
+                quorum,
+            }),
+            _ => Err(TrustError {
+                line: text.split('\n').count(),
+                fault: TrustFault::Missing,
+            }),
+        }
+    }
+
+    /// The trust file of a deployment, as written beside its data.
+    pub fn file(&self) -> String {
+        let mut out = String::from(
+            "# Whose signatures on the audit log count (c2sp.org/tlog-policy).\n\
+             # Keep a copy where nobody who runs the gateway can change it.\n",
+        );
+        for log in &self.logs {
+            // Writing into a string cannot fail.
+            let _ = writeln!(out, "log {log}");
+        }
+        let quorum = match &self.quorum {
+            Quorum::Named(name) => name,
+            Quorum::None => "none",
+        };
+        let _ = writeln!(out, "quorum {quorum}");
+        out
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    logs: Vec<Key>,
+    /// Names of witnesses and groups.
+    names: HashSet<String>,
+    /// Names that already belong to a group.
+    members: HashSet<String>,
+    witness_keys: HashSet<Vec<u8>>,
+    quorum: Option<Quorum>,
+}
+
+impl Reader {
+    fn line(&mut self, line: &str) -> Result<(), TrustFault> {
+        if line.bytes().any(|b| (b < b' ' && b != b'\t') || b == 0x7f) {
+            return Err(TrustFault::Control);
+        }
+        let words: Vec<&str> = line
+            .split([' ', '\t'])
+            .filter(|word| !word.is_empty())
+            .collect();
+        match words.as_slice() {
+            [] => Ok(()),
+            [first, ..] if first.starts_with('#') => Ok(()),
+            ["log", vkey] | ["log", vkey, _] => self.log(vkey),
+            ["witness", name, vkey] | ["witness", name, vkey, _] => self.witness(name, vkey),
+            ["group", name, threshold, members @ ..] => self.group(name, threshold, members),
+            ["quorum", name] => self.quorum(name),
+            _ => Err(TrustFault::Syntax),
+        }
+    }
+
+    fn log(&mut self, vkey: &str) -> Result<(), TrustFault> {
+        let key = Key::parse(vkey).map_err(|_| TrustFault::Key)?;
+        if self.logs.iter().any(|log| log.public() == key.public()) {
+            return Err(TrustFault::Duplicate);
+        }
+        self.logs.push(key);
+        Ok(())
+    }
+
+    fn witness(&mut self, name: &str, vkey: &str) -> Result<(), TrustFault> {
+        // A witness's key is of a kind of its own; only its form is checked here.
+        let mut parts = vkey.splitn(3, '+');
+        let (Some(key_name), Some(id), Some(key)) = (parts.next(), parts.next(), parts.next())
+        else {
+            return Err(TrustFault::Key);
+        };
+        let key = BASE64.decode(key.as_bytes()).map_err(|_| TrustFault::Key)?;
+        let hexadecimal = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+        if !is_key_name(key_name) || id.len() != 8 || !id.bytes().all(hexadecimal) || key.len() < 2
+        {
+            return Err(TrustFault::Key);
+        }
+        if !self.witness_keys.insert(key) {
+            return Err(TrustFault::Duplicate);
+        }
+        self.define(name)
+    }
+
+    fn group(&mut self, name: &str, threshold: &str, members: &[&str]) -> Result<(), TrustFault> {
+        let count = match threshold {
+            "all" => members.len(),
+            "any" => 1,
+            number => number.parse().map_err(|_| TrustFault::Syntax)?,
+        };
+        if count == 0 || count > members.len() {
+            return Err(TrustFault::Syntax);
+        }
+        for member in members {
+            if !self.names.contains(*member) {
+                return Err(TrustFault::Unknown);
+            }
+            if !self.members.insert((*member).to_owned()) {
+                return Err(TrustFault::Duplicate);
+            }
+        }
+        self.define(name)
+    }
+
+    fn quorum(&mut self, name: &str) -> Result<(), TrustFault> {
+        if self.quorum.is_some() {
+            return Err(TrustFault::Duplicate);
+        }
+        self.quorum = match name {
+            "none" => Some(Quorum::None),
+            name if self.names.contains(name) => Some(Quorum::Named(name.to_owned())),
+            _ => return Err(TrustFault::Unknown),
+        };
+        Ok(())
+    }
+
+    fn define(&mut self, name: &str) -> Result<(), TrustFault> {
+        match name != "none" && self.names.insert(name.to_owned()) {
+            true => Ok(()),
+            false => Err(TrustFault::Duplicate),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gatehouse_envelope::sign::MemorySigner;
+
+    use super::*;
+
+    fn key(name: &str) -> Key {
+        Key::of(&MemorySigner::generate(name).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_file_comes_back() {
+        let trust = Trust::one(key("prod"));
+        assert_eq!(Trust::parse(&trust.file()), Ok(trust));
+    }
+
+    #[test]
+    fn witnesses_groups_and_spacing() {
+        let (log, a, b, c) = (key("prod"), key("a"), key("b"), key("c"));
+        let text = format!(
+            "# comment\n\n \tlog\t{log}  https://example.org/ \nwitness A {a}\nwitness B {b} x\n\
+             witness C {c}\ngroup AB all A B\n  # more\ngroup G 1 AB C\nquorum G"
+        );
+        let trust = Trust::parse(&text).unwrap();
+        assert_eq!(trust.logs, [log]);
+        assert_eq!(trust.quorum, Quorum::Named("G".into()));
+    }
+
+    #[test]
+    fn faults_name_their_line() {
+        use TrustFault::{Control, Duplicate, Key, Missing, Syntax, Unknown};
+        let (log, a) = (key("prod"), key("a"));
+        let fault = |text: &str| Trust::parse(text).map_err(|e| (e.line, e.fault)).err();
+        assert_eq!(fault(""), Some((1, Missing)));
+        assert_eq!(fault("quorum none\n"), Some((2, Missing)));
+        assert_eq!(fault(&format!("log {log}")), Some((1, Missing)));
+        assert_eq!(
+            fault(&format!("log {log}\nlog {log}\nquorum none")),
+            Some((2, Duplicate))
+        );
+        assert_eq!(
+            fault(&format!("log {log}\nquorum none\nquorum none")),
+            Some((3, Duplicate))
+        );
+        assert_eq!(fault("log prod"), Some((1, Key)));
+        assert_eq!(fault(&format!("log {}x", log)), Some((1, Key)));
+        assert_eq!(fault("trust me"), Some((1, Syntax)));
+        assert_eq!(fault("quorum A"), Some((1, Unknown)));
+        assert_eq!(
+            fault(&format!("witness A {a}\ngroup G 2 A")),
+            Some((2, Syntax))
+        );
+        assert_eq!(
+            fault(&format!("witness A {a}\ngroup G any A A")),
+            Some((2, Duplicate))
+        );
+        assert_eq!(fault(&format!("witness none {a}")), Some((1, Duplicate)));
+        assert_eq!(fault("quorum none\r\n"), Some((1, Control)));
+    }
+}

@@ -1,0 +1,393 @@
+//! The writer: one stream per process, a write-ahead log, segments.
+
+mod commit;
+mod disk;
+mod recover;
+mod ship;
+mod stream;
+mod ticket;
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+        mpsc::{self, SyncSender, TrySendError},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use gatehouse_envelope::{
+    random::RandomError,
+    sign::{SignError, Signer},
+};
+
+pub use recover::{Recovery, SessionLink};
+pub use ticket::{AppendError, Position, Ticket};
+
+use crate::{
+    clock::Clock,
+    event::{Event, EventError},
+    names,
+    note::{Key, NoteError},
+    segment::SEGMENT_BYTES,
+    store::{LedgerStore, StoreError},
+    trust::{Trust, TrustError},
+    wal::WalError,
+};
+use commit::{Committer, Entry, Message};
+use disk::Disk;
+use ship::Shipper;
+
+/// How many events may wait for the writer.
+const QUEUE: usize = 8192;
+
+/// What a ledger needs to know.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The directory that holds `wal/` and `trust.policy`.
+    pub data_dir: PathBuf,
+    /// The deployment's name: `a-z0-9-`, up to 40 characters.
+    pub deployment: String,
+    /// What an append waits for.
+    pub mode: Mode,
+    /// When segments are stored and heartbeats written.
+    pub pace: Pace,
+}
+
+/// What a durable append waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Nothing but a place in the queue. A crash loses events without a trace in the log.
+    Async,
+    /// The sync of the write-ahead log: survives the process and the machine's power, not its disk.
+    Local,
+    /// The sync, and the segment with the event put into the store. For a [`crate::store::Dir`]
+    /// that is a second file with its own syncs, on whatever volume the directory is.
+    Strict,
+}
+
+impl Mode {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Async => "async",
+            Self::Local => "local",
+            Self::Strict => "strict",
+        }
+    }
+}
+
+/// When segments are stored and heartbeats written.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// How long the first event of a segment waits.
+    pub flush_after: Duration,
+    /// How many bytes of write-ahead log make a segment at the latest.
+    pub flush_bytes: u64,
+    /// How often a heartbeat is written.
+    pub heartbeat: Duration,
+    /// How long a file of the write-ahead log is kept after its segment was stored: as long as the
+    /// session store may lag behind (see [`Recovery::links`]).
+    pub keep: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            flush_after: Duration::from_secs(5),
+            flush_bytes: SEGMENT_BYTES,
+            heartbeat: Duration::from_secs(10),
+            keep: Duration::from_secs(60),
+        }
+    }
+}
+
+/// How an event has to be kept when its ticket completes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// As [`Mode`] has it.
+    Durable,
+    /// Written to the log's file, not yet synced: survives the process, not the machine's power.
+    Taken,
+}
+
+/// How the ledger is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// Nothing is written any more.
+    pub failed: bool,
+    /// Durable appends are refused, because the disk is nearly full.
+    pub disk_full: bool,
+    /// Files of the write-ahead log whose segments are not stored yet. More than a few mean that
+    /// the store does not answer.
+    pub waiting: u64,
+}
+
+/// Why a ledger could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The deployment's name has another form.
+    #[error(
+        "a deployment is named by 1 to {} of a-z, 0-9 and -",
+        names::MAX_DEPLOYMENT
+    )]
+    Deployment,
+    /// The first record could not be built.
+    #[error(transparent)]
+    Event(#[from] EventError),
+    /// The data directory could not be used.
+    #[error("the data directory: {0}")]
+    Io(#[from] io::Error),
+    /// Another process has this data directory open.
+    #[error("the data directory is in use by another process")]
+    Locked,
+    /// The signer's name cannot be the name of a key.
+    #[error("the deployment's signer: {0}")]
+    Note(#[from] NoteError),
+    /// No randomness for a stream's name.
+    #[error(transparent)]
+    Random(#[from] RandomError),
+    /// The deployment's signer, or the stream's own.
+    #[error(transparent)]
+    Sign(#[from] SignError),
+    /// The store refused what is stored at the start.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The trust file is damaged.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+    /// The trust file does not name the signer's key, so nothing written now would verify.
+    #[error("the trust file does not name the deployment's key")]
+    Untrusted,
+    /// A log left behind by an earlier process.
+    #[error(transparent)]
+    Wal(#[from] WalError),
+}
+
+/// The ledger did not end as it should; recovery at the next start will do the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CloseError {
+    /// Not everything could be written.
+    #[error("the log could not be written to its end")]
+    Failed,
+    /// Not everything could be stored in time.
+    #[error("the last segments of the log could not be stored in time")]
+    NotStored,
+}
+
+/// What the threads and the handle share.
+#[derive(Default)]
+pub(crate) struct Shared {
+    failed: AtomicBool,
+    closing: AtomicBool,
+    disk_full: AtomicBool,
+    waiting: AtomicU64,
+    refused: AtomicU64,
+}
+
+impl Shared {
+    pub(crate) fn fail(&self) {
+        self.failed.store(true, Ordering::SeqCst);
+    }
+
+    fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::SeqCst)
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::SeqCst)
+    }
+}
+
+/// A running ledger: the one writer of a data directory.
+pub struct Ledger {
+    queue: SyncSender<Message>,
+    mode: Mode,
+    shared: Arc<Shared>,
+    threads: Mutex<Option<Threads>>,
+    /// Held for as long as the ledger lives.
+    _lock: File,
+}
+
+struct Threads {
+    committer: JoinHandle<()>,
+    shipper: JoinHandle<bool>,
+}
+
+impl Ledger {
+    /// Opens the ledger of a data directory: recovers what dead processes left there, opens a new
+    /// stream and stores its certificate. Blocks on the disk, the store and the signer.
+    ///
+    /// # Errors
+    /// See [`OpenError`]. Nothing that was recovered is lost by an error.
+    pub fn open(
+        options: Options,
+        store: Arc<dyn LedgerStore>,
+        signer: Arc<dyn Signer>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<(Self, Recovery), OpenError> {
+        if !names::is_deployment(&options.deployment) {
+            return Err(OpenError::Deployment);
+        }
+        let wal = options.data_dir.join("wal");
+        fs::create_dir_all(&wal)?;
+        let lock = lock(&wal.join("lock"))?;
+        ensure_trust(
+            &options.data_dir.join("trust.policy"),
+            &Key::of(signer.as_ref())?,
+        )?;
+        let recovery = recover::recover(&wal, store.as_ref(), signer.as_ref(), clock.as_ref())?;
+
+        let shared = Arc::new(Shared::default());
+        let (to_shipper, from_committer) = mpsc::channel();
+        let shipper = Shipper::new(store, options.pace.keep, shared.clone());
+        let disk = Disk::new(&options.data_dir);
+        let mode = options.mode;
+        let committer = Committer::new(
+            options,
+            wal,
+            disk,
+            signer,
+            clock,
+            to_shipper,
+            shared.clone(),
+        )?;
+        let (queue, waiting) = mpsc::sync_channel(QUEUE);
+        let shipper = std::thread::Builder::new()
+            .name("ledger-ship".into())
+            .spawn(move || shipper.run(&from_committer))?;
+        let committer = std::thread::Builder::new()
+            .name("ledger-commit".into())
+            .spawn(move || committer.run(&waiting))?;
+        let threads = Mutex::new(Some(Threads { committer, shipper }));
+        Ok((
+            Self {
+                queue,
+                mode,
+                shared,
+                threads,
+                _lock: lock,
+            },
+            recovery,
+        ))
+    }
+
+    /// Hands an event to the writer. Never blocks.
+    pub fn append(&self, event: Event, durability: Durability) -> Ticket {
+        let outcome = self.refusal(durability).map_or(Ok(()), Err).and_then(|()| {
+            let (ticket, completer) = Ticket::pair();
+            let entry = Entry {
+                event,
+                durability,
+                completer,
+            };
+            match self.queue.try_send(Message::Append(entry)) {
+                Ok(()) => Ok(ticket),
+                Err(TrySendError::Full(_)) => Err(AppendError::Busy),
+                Err(TrySendError::Disconnected(_)) => Err(AppendError::Stopped),
+            }
+        });
+        match outcome {
+            Ok(_) if self.mode == Mode::Async => Ticket::known(Ok(Position { seq: None })),
+            Ok(ticket) => ticket,
+            Err(error) => {
+                self.shared.refused.fetch_add(1, Ordering::Relaxed);
+                Ticket::known(Err(error))
+            }
+        }
+    }
+
+    /// How the ledger is.
+    pub fn condition(&self) -> Condition {
+        Condition {
+            failed: self.shared.has_failed(),
+            disk_full: self.shared.disk_full.load(Ordering::Relaxed),
+            waiting: self.shared.waiting.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Ends the stream with its `writer.close`, stores what is left and stops. Blocks until then;
+    /// call it after everything that appends has ended, and after the session store has made its
+    /// last changes durable. A second call does nothing.
+    ///
+    /// # Errors
+    /// See [`CloseError`].
+    pub fn close(&self) -> Result<(), CloseError> {
+        let threads = self
+            .threads
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let Some(threads) = threads else {
+            return Ok(());
+        };
+        self.shared.closing.store(true, Ordering::SeqCst);
+        // A full queue is waited for; a committer that is gone has nothing to close.
+        let _ = self.queue.send(Message::Close);
+        let committed = threads.committer.join().is_ok() && !self.shared.has_failed();
+        let shipped = threads.shipper.join().unwrap_or(false);
+        match (committed, shipped) {
+            (true, true) => Ok(()),
+            (true, false) => Err(CloseError::NotStored),
+            (false, _) => Err(CloseError::Failed),
+        }
+    }
+
+    /// Why an append would fail before it is tried. What was admitted before the disk filled up may
+    /// still be settled, so the watermark only stops durable appends.
+    fn refusal(&self, durability: Durability) -> Option<AppendError> {
+        if self.shared.has_failed() {
+            return Some(AppendError::Failed);
+        }
+        let full = self.shared.disk_full.load(Ordering::Relaxed);
+        (full && durability == Durability::Durable).then_some(AppendError::DiskFull)
+    }
+}
+
+impl Drop for Ledger {
+    fn drop(&mut self) {
+        // Whoever cares about the outcome has called `close`.
+        let _ = self.close();
+    }
+}
+
+/// Takes the lock that makes this process the directory's only writer. It ends with the process.
+fn lock(path: &Path) -> Result<File, OpenError> {
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(fs::TryLockError::WouldBlock) => Err(OpenError::Locked),
+        Err(fs::TryLockError::Error(error)) => Err(error.into()),
+    }
+}
+
+/// Writes the trust file at the first start; later it must name the key that signs.
+fn ensure_trust(path: &Path, key: &Key) -> Result<(), OpenError> {
+    match fs::read_to_string(path) {
+        Ok(text) => {
+            let trust = Trust::parse(&text)?;
+            let named = trust.logs.contains(key);
+            if named {
+                Ok(())
+            } else {
+                Err(OpenError::Untrusted)
+            }
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let new = path.with_extension("policy.new");
+            let mut file = File::create(&new)?;
+            io::Write::write_all(&mut file, Trust::one(key.clone()).file().as_bytes())?;
+            file.sync_all()?;
+            fs::rename(&new, path)?;
+            Ok(crate::wal::sync_dir(path)?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
