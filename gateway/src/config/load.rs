@@ -18,10 +18,13 @@ pub struct Overrides {
     pub listen: Option<String>,
 }
 
+/// Looks up a variable by its name.
+type Variables = dyn Fn(&str) -> Option<String>;
+
 /// The surroundings that a configuration refers to: variables, and the directory that relative
 /// paths start from.
 pub struct Environment {
-    variables: Box<dyn Fn(&str) -> Option<String>>,
+    variables: Box<Variables>,
     base: PathBuf,
 }
 
