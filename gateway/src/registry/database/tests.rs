@@ -1,1 +1,159 @@
-//! Tests.
+use std::{
+    os::unix::fs::PermissionsExt,
+    sync::{
+        Condvar,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use redb::{ReadableTable, StorageBackend, TableDefinition, backends::InMemoryBackend};
+
+use super::*;
+
+const ROWS: TableDefinition<'_, u64, u64> = TableDefinition::new("rows");
+
+/// Counts syncs, and fails or waits when told to.
+#[derive(Debug, Default)]
+struct Disk {
+    memory: InMemoryBackend,
+    syncs: AtomicUsize,
+    broken: std::sync::atomic::AtomicBool,
+    gate: (std::sync::Mutex<bool>, Condvar),
+}
+
+impl Disk {
+    fn close_gate(&self, closed: bool) {
+        *self.gate.0.lock().unwrap() = closed;
+        self.gate.1.notify_all();
+    }
+}
+
+#[derive(Debug)]
+struct Shared(Arc<Disk>);
+
+impl StorageBackend for Shared {
+    fn len(&self) -> Result<u64, io::Error> {
+        self.0.memory.len()
+    }
+    fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), io::Error> {
+        self.0.memory.read(offset, out)
+    }
+    fn set_len(&self, len: u64) -> Result<(), io::Error> {
+        self.0.memory.set_len(len)
+    }
+    fn sync_data(&self) -> Result<(), io::Error> {
+        let mut closed = self.0.gate.0.lock().unwrap();
+        while *closed {
+            closed = self.0.gate.1.wait(closed).unwrap();
+        }
+        self.0.syncs.fetch_add(1, Ordering::SeqCst);
+        if self.0.broken.load(Ordering::SeqCst) {
+            return Err(io::Error::other("no space left"));
+        }
+        self.0.memory.sync_data()
+    }
+    fn write(&self, offset: u64, data: &[u8]) -> Result<(), io::Error> {
+        self.0.memory.write(offset, data)
+    }
+}
+
+fn database() -> (Arc<Disk>, Database) {
+    let disk = Arc::new(Disk::default());
+    let redb = redb::Builder::new()
+        .create_with_backend(Shared(disk.clone()))
+        .unwrap();
+    (disk, Database::start(redb).unwrap())
+}
+
+fn add(
+    database: &Database,
+    row: u64,
+    sync: Sync,
+) -> impl Future<Output = Result<(), DatabaseError>> {
+    database.write(sync, move |transaction| {
+        transaction.open_table(ROWS)?.insert(row, row)?;
+        Ok(())
+    })
+}
+
+fn count(database: &Database) -> usize {
+    database
+        .read()
+        .unwrap()
+        .open_table(ROWS)
+        .unwrap()
+        .iter()
+        .unwrap()
+        .count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writes_that_wait_share_a_sync() {
+    let (disk, database) = database();
+    add(&database, 0, Sync::Now).await.unwrap();
+    let one = disk.syncs.load(Ordering::SeqCst);
+    add(&database, 1, Sync::Now).await.unwrap();
+    let per_commit = disk.syncs.load(Ordering::SeqCst) - one;
+
+    disk.close_gate(true);
+    let database = Arc::new(database);
+    let mut writers = tokio::task::JoinSet::new();
+    for row in 2..202 {
+        let database = Arc::clone(&database);
+        writers.spawn(async move { add(&database, row, Sync::Now).await });
+    }
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    disk.close_gate(false);
+    while let Some(written) = writers.join_next().await {
+        written.unwrap().unwrap();
+    }
+    let syncs = disk.syncs.load(Ordering::SeqCst) - one - per_commit;
+    assert!(syncs <= 4 * per_commit, "200 writes took {syncs} syncs");
+    assert_eq!(count(&database), 202);
+}
+
+#[tokio::test]
+async fn a_later_write_is_visible_unsynced_and_soon_synced() {
+    let (disk, database) = database();
+    add(&database, 0, Sync::Now).await.unwrap();
+    let before = disk.syncs.load(Ordering::SeqCst);
+    add(&database, 1, Sync::Later).await.unwrap();
+    assert_eq!(count(&database), 2);
+    assert_eq!(disk.syncs.load(Ordering::SeqCst), before);
+    tokio::time::sleep(3 * SETTLE).await;
+    let settled = disk.syncs.load(Ordering::SeqCst);
+    assert!(settled > before);
+    tokio::time::sleep(3 * SETTLE).await;
+    assert_eq!(disk.syncs.load(Ordering::SeqCst), settled, "once");
+}
+
+#[tokio::test]
+async fn a_failing_disk_fails_the_write() {
+    let (disk, database) = database();
+    add(&database, 0, Sync::Now).await.unwrap();
+    disk.broken.store(true, Ordering::SeqCst);
+    assert!(add(&database, 1, Sync::Now).await.is_err());
+    assert!(add(&database, 2, Sync::Now).await.is_err());
+}
+
+#[tokio::test]
+async fn one_process_at_a_time_and_nobody_else_may_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("data/sessions.redb");
+    let database = Database::open(&path).unwrap();
+    assert!(matches!(Database::open(&path), Err(DatabaseError::InUse)));
+    assert_eq!(
+        std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    add(&database, 0, Sync::Later).await.unwrap();
+    drop(database);
+    assert_eq!(
+        count(&Database::open(&path).unwrap()),
+        1,
+        "synced when closed"
+    );
+
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(matches!(Database::open(&path), Err(DatabaseError::File(_))));
+}

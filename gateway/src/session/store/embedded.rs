@@ -323,3 +323,6 @@ impl SessionStore for EmbeddedStore {
         Ok(found)
     }
 }
+
+#[cfg(test)]
+mod tests;
