@@ -8,6 +8,10 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 
 use super::AuthError;
+use crate::{
+    audit::{AuthDeny, Book, Source},
+    registry::{GATEWAY, Keyring},
+};
 
 /// How long refusals are counted into one record.
 const WINDOW: Duration = Duration::from_secs(10);
@@ -32,6 +36,43 @@ pub trait DenialSink: Send + Sync {
     /// Writes one `auth.deny` record. A sink that can't says `false`: the count is then kept for the
     /// next window.
     async fn write(&self, denial: &Denial) -> bool;
+}
+
+/// Writes them into the log, with sources under their names there.
+pub struct DenialLog {
+    book: Book,
+    keyring: Arc<Keyring>,
+}
+
+impl DenialLog {
+    /// Writes into `book`.
+    pub fn new(book: Book, keyring: Arc<Keyring>) -> Self {
+        Self { book, keyring }
+    }
+}
+
+#[async_trait]
+impl DenialSink for DenialLog {
+    async fn write(&self, denial: &Denial) -> bool {
+        // Who was refused belongs to no tenant that we know of.
+        let Ok(names) = self.keyring.log_names(GATEWAY).await else {
+            return false;
+        };
+        let address = denial.source.map(|source| names.address(source));
+        let event = AuthDeny {
+            reason: denial.reason,
+            source: Source {
+                address: address.as_deref(),
+                edge_ids: 0,
+            },
+            count: denial.count,
+            window_us: u64::try_from(WINDOW.as_micros()).unwrap_or(u64::MAX),
+        };
+        match event.build() {
+            Ok(event) => self.book.append(event).await.is_ok(),
+            Err(_) => false,
+        }
+    }
 }
 
 /// Counts refusals.

@@ -14,14 +14,10 @@ use super::{Caller, token};
 use crate::{
     clock::Clock,
     registry::{
-        Expected, Keyring, KeyringError, Registry, RegistryError, Sync, Table, TenantKeys,
+        Expected, GATEWAY, Keyring, KeyringError, Registry, RegistryError, Sync, Table, TenantKeys,
         valid_tenant,
     },
 };
-
-/// The tenant whose keys name what belongs to the gateway itself. No caller's tenant can have a
-/// name that begins so.
-pub(crate) const GATEWAY: &str = "_gateway";
 
 const PURPOSE: &str = "caller-token";
 
@@ -44,7 +40,7 @@ pub struct NewCaller {
     pub name: String,
     /// Whose it is.
     pub tenant: String,
-    /// The agent profile it selects.
+    /// The agent profile it selects, a plain word.
     #[serde(default)]
     pub agent: Option<String>,
 }
@@ -148,6 +144,17 @@ impl CallerKeys {
         Ok((token, record))
     }
 
+    /// Makes a key if there is none at all, not even a revoked one: the first start of a gateway.
+    pub async fn create_first(
+        &self,
+        new: NewCaller,
+    ) -> Result<Option<(Secret<String>, CallerRecord)>, CallerKeysError> {
+        if !self.current.load().is_empty() {
+            return Ok(None);
+        }
+        self.create(new).await.map(Some)
+    }
+
     /// All keys, the oldest first.
     pub fn list(&self) -> Vec<CallerRecord> {
         let mut records: Vec<_> = self.current.load().values().cloned().collect();
@@ -234,9 +241,12 @@ fn check(new: &NewCaller) -> Result<(), CallerKeysError> {
             "a tenant has 1 to 64 of a-z 0-9 _ - and begins with a letter or a digit",
         ));
     }
-    if new.agent.as_deref().is_some_and(|agent| !printable(agent)) {
+    // The agent's name stands in records, which hold plain words only.
+    let word = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
+    let plain = |agent: &str| (1..=64).contains(&agent.len()) && agent.bytes().all(word);
+    if !new.agent.as_deref().is_none_or(plain) {
         return Err(CallerKeysError::Invalid(
-            "an agent has 1 to 64 printable characters",
+            "an agent has 1 to 64 of A-Z a-z 0-9 . _ -",
         ));
     }
     Ok(())

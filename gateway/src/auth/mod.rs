@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 
-pub use denials::{Denial, DenialSink, Denials};
+pub use denials::{Denial, DenialLog, DenialSink, Denials};
 pub use keys::{CallerKeys, CallerKeysError, CallerRecord, NewCaller};
 
 /// A caller, as its key says. Shared by all requests with that key, and never changed.

@@ -12,8 +12,8 @@ use gatehouse_envelope::{
 };
 use parking_lot::Mutex;
 
-use super::{Expected, Registry, RegistryError, Sync, Table};
-use crate::clock::Clock;
+use super::{Expected, LogNames, Registry, RegistryError, Sync, Table};
+use crate::clock::{Clock, year};
 
 /// How long unwrapped keys are kept.
 #[derive(Clone, Copy)]
@@ -109,8 +109,14 @@ impl Keyring {
         Ok(self.tenants.keep(tenant, self.clock.mono_us(), keys))
     }
 
+    /// The names by which a tenant's callers stand in the log this year.
+    pub async fn log_names(&self, tenant: &str) -> Result<LogNames, KeyringError> {
+        let year = year(self.clock.utc_us());
+        Ok(LogNames::new(self.log_key(tenant, year).await?))
+    }
+
     /// The key of a tenant's digests of principals and addresses in the log, for one year.
-    pub async fn log_key(&self, tenant: &str, year: i64) -> Result<Arc<MacKey>, KeyringError> {
+    async fn log_key(&self, tenant: &str, year: i64) -> Result<Arc<MacKey>, KeyringError> {
         let name = format!("{tenant}/{year:04}");
         if let Some(key) = self.log_keys.fresh(&name, self.clock.mono_us()) {
             return Ok(key);
@@ -191,6 +197,10 @@ impl Keyring {
         unwrap_log_key(&keys, year, &row)
     }
 }
+
+/// The tenant whose keys name what belongs to the gateway itself. No caller's tenant can have a name
+/// that begins so.
+pub const GATEWAY: &str = "_gateway";
 
 const FIRST_EPOCH: u32 = 1;
 

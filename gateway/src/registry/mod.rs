@@ -6,12 +6,14 @@
 mod database;
 mod embedded;
 mod keyring;
+mod names;
 
 use async_trait::async_trait;
 
 pub use database::{Database, DatabaseError};
 pub use embedded::EmbeddedRegistry;
-pub use keyring::{CachePolicy, Keyring, KeyringError, TenantKeys};
+pub use keyring::{CachePolicy, GATEWAY, Keyring, KeyringError, TenantKeys};
+pub use names::LogNames;
 
 /// The kinds of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

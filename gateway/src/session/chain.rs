@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use parking_lot::Mutex;
 
-use super::{Link, state::SessionState};
+use super::state::SessionState;
+use crate::audit::Link;
 
 /// Versions remembered of sessions used lately; twice this at most.
 const REMEMBERED: usize = 32 * 1024;

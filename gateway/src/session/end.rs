@@ -1,14 +1,14 @@
 //! How sessions end: closed by their caller, revoked or erased by an operator, or past their time.
 
-use std::sync::Arc;
-
 use super::{
-    Absence, Fact, SessionError, SessionView, Sessions, is_reference,
+    Absence, SessionError, SessionView, Sessions, is_reference,
     store::{Acquired, Sync},
+    subject,
     turn::Location,
     view,
 };
 use crate::{
+    audit::{AuditGap, BuildError, Event, Link, SessionEnd, SessionEnding},
     clock::later,
     registry::{Expected, Table},
 };
@@ -16,46 +16,23 @@ use crate::{
 /// Rows looked at in one step of a sweep or a list.
 const PAGE: usize = 256;
 
-/// Why a session ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// Its caller closed it.
-    Closed,
-    /// An operator has its key destroyed.
-    Erased,
-    /// It is past its end.
-    Expired,
-    /// An operator revoked it.
-    Revoked,
+/// How an ended session ended, as its row says.
+fn code(ending: SessionEnding) -> u8 {
+    match ending {
+        SessionEnding::Closed => b'c',
+        SessionEnding::Erased => b'e',
+        SessionEnding::Expired => b'x',
+        SessionEnding::Revoked => b'r',
+    }
 }
 
-impl Ending {
-    fn fact(self) -> Fact<'static> {
-        match self {
-            Self::Closed => Fact::Close,
-            Self::Erased => Fact::Erase,
-            Self::Expired => Fact::Expire,
-            Self::Revoked => Fact::Revoke,
-        }
-    }
-
-    fn code(self) -> u8 {
-        match self {
-            Self::Closed => b'c',
-            Self::Erased => b'e',
-            Self::Expired => b'x',
-            Self::Revoked => b'r',
-        }
-    }
-
-    fn absence(code: u8) -> Absence {
-        match code {
-            b'c' => Absence::Closed,
-            b'e' => Absence::Erased,
-            b'r' => Absence::Revoked,
-            b'x' => Absence::Expired,
-            _ => Absence::Unknown,
-        }
+fn absence(code: u8) -> Absence {
+    match code {
+        b'c' => Absence::Closed,
+        b'e' => Absence::Erased,
+        b'r' => Absence::Revoked,
+        b'x' => Absence::Expired,
+        _ => Absence::Unknown,
     }
 }
 
@@ -107,7 +84,7 @@ impl Sessions {
         Ok(view(&location, &loaded))
     }
 
-    /// Ends a session for an operator: [`Ending::Revoked`] or [`Ending::Erased`]. Both destroy its
+    /// Ends a session for an operator: [`SessionEnding::Revoked`] or [`SessionEnding::Erased`]. Both destroy its
     /// state and its key; they differ in what the log says, and an erased session may also be one
     /// whose state is damaged.
     ///
@@ -116,11 +93,11 @@ impl Sessions {
     pub async fn end_by_operator(
         &self,
         reference: &str,
-        ending: Ending,
+        ending: SessionEnding,
     ) -> Result<(), SessionError> {
         let location = self.find(reference).await?;
         match self.end(location.clone(), ending).await {
-            Err(SessionError::Damaged) if ending == Ending::Erased => {
+            Err(SessionError::Damaged) if ending == SessionEnding::Erased => {
                 self.destroy_key(&location).await
             }
             done => done,
@@ -143,7 +120,7 @@ impl Sessions {
                 if row.expires_us > self.shared.clock.utc_us() {
                     continue;
                 }
-                match self.end(location, Ending::Expired).await {
+                match self.end(location, SessionEnding::Expired).await {
                     Ok(()) => swept.ended += 1,
                     Err(_) => swept.failed += 1,
                 }
@@ -154,7 +131,11 @@ impl Sessions {
     }
 
     /// Writes the last record of a session and destroys its state and its key.
-    pub(super) async fn end(&self, location: Location, ending: Ending) -> Result<(), SessionError> {
+    pub(super) async fn end(
+        &self,
+        location: Location,
+        ending: SessionEnding,
+    ) -> Result<(), SessionError> {
         let shared = &self.shared;
         let place = shared.queue.wait(&location.name, shared.limits.wait).await;
         let _place = place.ok_or(SessionError::Busy)?;
@@ -174,11 +155,18 @@ impl Sessions {
             if let Some(loaded) = loaded {
                 let (_, state) = self.under_lease(&location, loaded, &row)?;
                 let mut link = state.link;
-                for missing in &state.gaps {
-                    let gap = Fact::Gap { missing: *missing };
-                    link = self.write_down(&location, link, &gap).await?;
+                for missing in state.gaps.iter().copied() {
+                    let gap = AuditGap {
+                        subject: subject(&location.reference),
+                        missing,
+                    };
+                    link = self.write_down(&location, link, gap.build(link)).await?;
                 }
-                self.write_down(&location, link, &ending.fact()).await?;
+                let end = SessionEnd {
+                    subject: subject(&location.reference),
+                    ending,
+                };
+                self.write_down(&location, link, end.build(link)).await?;
             }
             Ok(())
         };
@@ -197,15 +185,16 @@ impl Sessions {
     async fn write_down(
         &self,
         location: &Location,
-        link: super::Link,
-        fact: &Fact<'_>,
-    ) -> Result<super::Link, SessionError> {
-        let journal = Arc::clone(&self.shared.journal);
-        let event = journal
-            .event(&location.reference, link, fact)
-            .map_err(|_| SessionError::Log)?;
+        link: Link,
+        event: Result<Event, BuildError>,
+    ) -> Result<Link, SessionError> {
+        let event = event.map_err(|_| SessionError::Log)?;
         let next = link.after(&event);
-        journal.append(event).await.map_err(|_| SessionError::Log)?;
+        self.shared
+            .journal
+            .append(event)
+            .await
+            .map_err(|_| SessionError::Log)?;
         // If the rest fails, the session goes on behind this record.
         self.shared.chains.doubt(&location.name, next, None);
         Ok(next)
@@ -220,9 +209,13 @@ impl Sessions {
     }
 
     /// The row is a code for how it ended and when that may be forgotten.
-    async fn mark_ended(&self, location: &Location, ending: Ending) -> Result<(), SessionError> {
+    async fn mark_ended(
+        &self,
+        location: &Location,
+        ending: SessionEnding,
+    ) -> Result<(), SessionError> {
         let until_us = later(self.shared.clock.utc_us(), self.shared.limits.absolute);
-        let mut row = vec![ending.code()];
+        let mut row = vec![code(ending)];
         row.extend_from_slice(&until_us.to_be_bytes());
         let registry = &self.shared.registry;
         // Whoever ended it first has said how.
@@ -246,7 +239,7 @@ impl Sessions {
             .get(Table::Ended, &location.name)
             .await?;
         Ok(match row.as_deref().and_then(<[u8]>::first) {
-            Some(code) => Ending::absence(*code),
+            Some(code) => absence(*code),
             None => Absence::Unknown,
         })
     }

@@ -26,11 +26,12 @@ use gatehouse_envelope::{
 use tokio::time::Instant;
 use zeroize::Zeroizing;
 
-pub use end::{Ending, Swept};
+pub use crate::audit::{Link, SessionEnding};
+pub use end::Swept;
 pub use error::{Absence, SessionError};
-pub use journal::{Fact, Journal, JournalError, LogNames};
+pub use journal::Journal;
 pub use replay::Logged;
-pub use state::{Link, SessionState, SignedBlocks};
+pub use state::{SessionState, SignedBlocks};
 pub use turn::Turn;
 
 use self::{
@@ -40,9 +41,10 @@ use self::{
     turn::{Head, Location},
 };
 use crate::{
+    audit::{AuditGap, Event, SessionOpen, StateKey, Subject, Who},
     auth::Caller,
-    clock::{Clock, later, year},
-    registry::{Keyring, Registry, Table},
+    clock::{Clock, later},
+    registry::{Keyring, LogNames, Registry, Table},
 };
 
 /// What a session id begins with.
@@ -180,7 +182,7 @@ impl Sessions {
     pub async fn open(&self, caller: &Caller) -> Result<Opened, SessionError> {
         let (mut turn, id, event) = self.begin(caller).await?;
         let (stored, logged) = tokio::join!(
-            turn.commit(Some(&event), Lease::Free, Sync::Now),
+            turn.commit(Some(event.bytes()), Lease::Free, Sync::Now),
             self.shared.journal.append(event.clone()),
         );
         stored?;
@@ -243,22 +245,16 @@ impl Sessions {
     /// with it that should stay readable.
     pub async fn close(&self, caller: &Caller, reference: &str) -> Result<(), SessionError> {
         let (location, _) = self.find_own(caller, reference).await?;
-        self.end(location, Ending::Closed).await
+        self.end(location, SessionEnding::Closed).await
     }
 
-    /// The names by which this caller's tenant stands in the log this year.
+    /// The names by which a tenant's callers stand in the log this year.
     pub async fn log_names(&self, tenant: &str) -> Result<LogNames, SessionError> {
-        let year = year(self.shared.clock.utc_us());
-        Ok(LogNames {
-            key: self.shared.keyring.log_key(tenant, year).await?,
-        })
+        Ok(self.shared.keyring.log_names(tenant).await?)
     }
 
     /// A new session, in memory only, and its first event, which carries its link.
-    async fn begin(
-        &self,
-        caller: &Caller,
-    ) -> Result<(Turn, Secret<String>, Vec<u8>), SessionError> {
+    async fn begin(&self, caller: &Caller) -> Result<(Turn, Secret<String>, Event), SessionError> {
         let tenant_keys = self.shared.keyring.tenant(&caller.tenant).await?;
         let tenant_key = tenant_keys.current();
         let id = random::credential(ID).map_err(gatehouse_envelope::keys::KeyError::from)?;
@@ -277,22 +273,22 @@ impl Sessions {
             vault: Zeroizing::default(),
             signed: SignedBlocks::default(),
         };
-        let fact = Fact::Open {
-            principal: &self
-                .log_names(&caller.tenant)
-                .await?
-                .principal(&state.principal),
-            tenant: &caller.tenant,
-            agent: caller.agent.as_deref(),
-            kid: keys.kid(),
-            kc: keys.kc(),
-            expires_us: state.absolute_us,
+        let names = self.log_names(&caller.tenant).await?;
+        let event = SessionOpen {
+            subject: subject(&location.reference),
+            who: Who {
+                principal: &names.principal(&state.principal),
+                credential: Some(&names.credential(&caller.token_digest)),
+                tenant: &caller.tenant,
+                agent: caller.agent.as_deref(),
+            },
+            expires_us: state.absolute_us.unsigned_abs(),
+            state: Some(StateKey {
+                id: keys.kid(),
+                commitment: keys.kc(),
+            }),
         };
-        let event = self
-            .shared
-            .journal
-            .event(&location.reference, state.link, &fact);
-        let event = event.map_err(|_| SessionError::Log)?;
+        let event = event.build().map_err(|_| SessionError::Log)?;
         let turn = Turn {
             shared: Arc::clone(&self.shared),
             location,
@@ -395,9 +391,13 @@ impl Sessions {
     async fn declare_gaps(&self, turn: &mut Turn) -> Result<(), SessionError> {
         while let Some(missing) = turn.state.gaps.pop() {
             let journal = &self.shared.journal;
-            let event = journal.event(turn.reference(), turn.link(), &Fact::Gap { missing });
-            let event = event.map_err(|_| SessionError::Log)?;
-            let (stored, logged) = tokio::join!(turn.record(&event), journal.append(event.clone()));
+            let gap = AuditGap {
+                subject: subject(turn.reference()),
+                missing,
+            };
+            let event = gap.build(turn.link()).map_err(|_| SessionError::Log)?;
+            let (stored, logged) =
+                tokio::join!(turn.record(event.bytes()), journal.append(event.clone()));
             if logged.is_err() {
                 turn.state.gaps.push(missing);
                 turn.unlogged();
@@ -482,6 +482,15 @@ impl Sessions {
         }
         let newest = Location::new(reference, &caller.tenant, keys.current().epoch());
         Err(SessionError::NotFound(self.absence(&newest).await?))
+    }
+}
+
+/// A session as events that belong to no exchange name it.
+fn subject(reference: &str) -> Subject<'_> {
+    Subject {
+        session: reference,
+        run: None,
+        trace: None,
     }
 }
 

@@ -5,35 +5,19 @@ use std::collections::VecDeque;
 use gatehouse_envelope::{digest::sha256, secret};
 use zeroize::{Zeroize, Zeroizing};
 
+use crate::audit::Link;
+
 /// The first byte of every encoded state of this version.
 const FORMAT: u8 = 1;
 /// How many digests of signed blocks are kept. An older block is merely searched again when it
 /// comes back, and refused if something is found in it.
 const SIGNED: usize = 4096;
 
-/// A session's place in its chain of records: what the next event must carry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Link {
-    /// The number of the next event; `session.open` is 0.
-    pub sseq: u64,
-    /// SHA-256(0x02 ‖ the exact bytes of the event before); zeros before the first.
-    pub sprev: [u8; 32],
-}
-
-impl Link {
-    /// Before the first event.
-    pub const START: Self = Self {
-        sseq: 0,
-        sprev: [0; 32],
-    };
-
-    /// The link after an event that carried this one.
-    #[must_use]
-    pub fn after(self, event: &[u8]) -> Self {
-        Self {
-            sseq: self.sseq.saturating_add(1),
-            sprev: sha256(&[&[0x02], event]),
-        }
+/// The link of the event that follows one whose exact bytes are given.
+pub(super) fn after(link: Link, event: &[u8]) -> Link {
+    Link {
+        sseq: link.sseq.saturating_add(1),
+        sprev: sha256(&[&[0x02], event]),
     }
 }
 
@@ -238,14 +222,9 @@ mod tests {
     }
 
     #[test]
-    fn the_chain_is_over_exact_bytes() {
-        let link = Link::START.after(b"{}");
-        assert_eq!(link.sseq, 1);
-        assert_eq!(link.sprev, sha256(&[&[2, b'{', b'}']]));
-        assert_ne!(
-            link.after(b"x").sprev,
-            Link::START.after(b"x").after(b"x").sprev
-        );
+    fn the_chain_is_the_logs() {
+        let event = crate::audit::Event::from_bytes(br#"{"kind":"x"}"#.to_vec()).unwrap();
+        assert_eq!(after(Link::START, event.bytes()), Link::START.after(&event));
     }
 
     #[test]

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use gatehouse_envelope::{keys::SessionKeys, seal::Context};
 
 use super::{
-    Link, SessionError, SessionState, Shared,
+    SessionError, SessionState, Shared,
     queue::Place,
+    state::after,
     store::{Lease, StoreError, Sync, Write},
 };
 use crate::{
+    audit::Link,
     clock::later,
     registry::{Expected, Table},
 };
@@ -205,7 +207,7 @@ impl Turn {
     ) -> Result<(), SessionError> {
         let before = self.state.link;
         if let Some(event) = event {
-            self.state.link = before.after(event);
+            self.state.link = after(before, event);
         }
         let result = if self.broken {
             Err(SessionError::Conflict)
