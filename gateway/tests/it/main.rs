@@ -1,5 +1,6 @@
 //! Integration tests, one binary.
 
 mod arrows;
+mod errors;
 mod size;
 mod source;
