@@ -1,15 +1,24 @@
 //! The search of Gatehouse: find and replace personal data and secrets. Does no I/O.
 
+pub mod body;
 mod engine;
 mod finding;
+pub mod json;
+mod known;
 mod label;
 mod policy;
+pub mod reply;
 mod resolve;
 mod rule;
 mod rules;
 mod scan;
+mod spans;
 mod tail;
+#[cfg(test)]
+mod testing;
+mod token;
 mod validate;
+mod vault;
 
 pub use engine::{Engine, EngineError};
 pub use finding::{Field, Finding, Open, ScanError};
@@ -18,3 +27,4 @@ pub use policy::{
     Action, CustomRule, Destination, Dictionary, Direction, LabelPolicy, Media, Policy, Profile,
     Restore, Selection,
 };
+pub use vault::{Pseudonyms, Vault, VaultError};

@@ -57,5 +57,9 @@ pub enum JsonFault {
 }
 
 fn shown(path: &str) -> String {
-    if path.is_empty() { String::new() } else { format!(" in {path}") }
+    if path.is_empty() {
+        String::new()
+    } else {
+        format!(" in {path}")
+    }
 }

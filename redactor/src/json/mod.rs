@@ -10,8 +10,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 pub use self::error::{JsonError, JsonFault};
-pub use self::splice::Splice;
 pub(crate) use self::read::well_formed;
+pub use self::splice::Splice;
 pub(crate) use self::text::{Decoded, Step, escape, escaped};
 
 /// Stands for "no key" and "no parent" on the tape.
@@ -28,7 +28,10 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { depth: 128, leaves: 200_000 }
+        Self {
+            depth: 128,
+            leaves: 200_000,
+        }
     }
 }
 
@@ -63,7 +66,9 @@ impl Span {
 
     /// What stands between the quotes of a string.
     fn inner(self, source: &str) -> &str {
-        source.get(self.start as usize + 1..(self.end as usize).saturating_sub(1)).unwrap_or("")
+        source
+            .get(self.start as usize + 1..(self.end as usize).saturating_sub(1))
+            .unwrap_or("")
     }
 }
 
@@ -94,7 +99,12 @@ impl<'a> Document<'a> {
     /// outside the doubles, anything behind the document.
     pub fn parse(bytes: &'a [u8], limits: &Limits) -> Result<Self, JsonError> {
         let (source, tape) = read::read(bytes, limits)?;
-        Ok(Self { source, entries: tape.entries, keys: tape.keys, leaves: tape.leaves })
+        Ok(Self {
+            source,
+            entries: tape.entries,
+            keys: tape.keys,
+            leaves: tape.leaves,
+        })
     }
 
     /// The outermost value.
@@ -155,7 +165,11 @@ impl<'d> Node<'d> {
     /// Its bytes, quotes and escapes included.
     #[must_use]
     pub fn raw(self) -> &'d [u8] {
-        self.doc.source.as_bytes().get(self.span()).unwrap_or_default()
+        self.doc
+            .source
+            .as_bytes()
+            .get(self.span())
+            .unwrap_or_default()
     }
 
     /// Where its bytes stand in the document.
@@ -192,7 +206,10 @@ impl<'d> Node<'d> {
     #[must_use]
     pub fn parent(self) -> Option<Node<'d>> {
         let parent = self.entry()?.parent;
-        (parent != NONE).then_some(Node { doc: self.doc, at: parent })
+        (parent != NONE).then_some(Node {
+            doc: self.doc,
+            at: parent,
+        })
     }
 
     /// The member of that name, if this is an object that has one.
@@ -201,15 +218,23 @@ impl<'d> Node<'d> {
         if self.kind() != Kind::Object {
             return None;
         }
-        self.children().find(|child| child.key().as_deref() == Some(key))
+        self.children()
+            .find(|child| child.key().as_deref() == Some(key))
     }
 
     /// The values that it holds, in order.
     pub fn children(self) -> impl Iterator<Item = Node<'d>> {
-        let end = if self.is_leaf() { self.at } else { self.entry().map_or(0, |entry| entry.next) };
+        let end = if self.is_leaf() {
+            self.at
+        } else {
+            self.entry().map_or(0, |entry| entry.next)
+        };
         let mut next = self.at + 1;
         std::iter::from_fn(move || {
-            let child = Node { doc: self.doc, at: next };
+            let child = Node {
+                doc: self.doc,
+                at: next,
+            };
             let entry = (next < end).then(|| child.entry()).flatten()?;
             next = entry.next;
             Some(child)
@@ -224,7 +249,10 @@ impl<'d> Node<'d> {
     }
 
     pub(crate) fn decoded(self) -> Decoded<'d> {
-        Decoded::new(self.entry().map_or("", |entry| entry.span.inner(self.doc.source)))
+        Decoded::new(
+            self.entry()
+                .map_or("", |entry| entry.span.inner(self.doc.source)),
+        )
     }
 
     /// The raw bytes of the key, quotes included.
@@ -252,7 +280,11 @@ fn path_of(source: &str, entries: &[Entry], keys: &[Span], at: u32) -> String {
         match keys.get(entry.key as usize) {
             Some(key) => {
                 let key = Decoded::new(key.inner(source)).text;
-                steps.push(if is_field_name(&key) { format!(".{key}") } else { ".*".to_owned() });
+                steps.push(if is_field_name(&key) {
+                    format!(".{key}")
+                } else {
+                    ".*".to_owned()
+                });
             }
             None if entry.parent != NONE => steps.push(format!("[{}]", entry.index)),
             None => {}
@@ -268,7 +300,9 @@ fn path_of(source: &str, entries: &[Entry], keys: &[Span], at: u32) -> String {
 fn is_field_name(key: &str) -> bool {
     key.len() <= 40
         && key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+        && key
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
         && key.bytes().filter(u8::is_ascii_digit).count() < 6
 }
 

@@ -22,7 +22,11 @@ pub(super) struct Tape {
 }
 
 pub(super) fn read<'a>(bytes: &'a [u8], limits: &Limits) -> Result<(&'a str, Tape), JsonError> {
-    let early = |fault, offset| JsonError { fault, path: String::new(), offset };
+    let early = |fault, offset| JsonError {
+        fault,
+        path: String::new(),
+        offset,
+    };
     if u32::try_from(bytes.len()).is_err() {
         return Err(early(JsonFault::Length, 0));
     }
@@ -31,15 +35,28 @@ pub(super) fn read<'a>(bytes: &'a [u8], limits: &Limits) -> Result<(&'a str, Tap
     }
     let source =
         std::str::from_utf8(bytes).map_err(|error| early(JsonFault::Utf8, error.valid_up_to()))?;
-    let tape = Tape { entries: Vec::new(), keys: Vec::new(), leaves: 0 };
-    let mut reader = Reader { source, bytes, at: 0, limits, tape, containers: 0 };
+    let tape = Tape {
+        entries: Vec::new(),
+        keys: Vec::new(),
+        leaves: 0,
+    };
+    let mut reader = Reader {
+        source,
+        bytes,
+        at: 0,
+        limits,
+        tape,
+        containers: 0,
+    };
     let outcome = reader.document();
     let Reader { at, tape, .. } = reader;
     match outcome {
         Ok(()) => Ok((source, tape)),
-        Err((fault, inside)) => {
-            Err(JsonError { fault, path: path_of(source, &tape.entries, &tape.keys, inside), offset: at })
-        }
+        Err((fault, inside)) => Err(JsonError {
+            fault,
+            path: path_of(source, &tape.entries, &tape.keys, inside),
+            offset: at,
+        }),
     }
 }
 
@@ -60,7 +77,11 @@ impl Reader<'_, '_> {
         self.space();
         self.value(NONE, NONE, 0, 0)?;
         self.space();
-        if self.at == self.bytes.len() { Ok(()) } else { Err((JsonFault::Trailing, NONE)) }
+        if self.at == self.bytes.len() {
+            Ok(())
+        } else {
+            Err((JsonFault::Trailing, NONE))
+        }
     }
 
     /// Reads a value. Recursion is bounded by the depth limit.
@@ -78,7 +99,14 @@ impl Reader<'_, '_> {
             None => return Err((JsonFault::End, parent)),
         };
         let span = Span { start, end: start };
-        self.tape.entries.push(Entry { span, key, parent, index, next: at + 1, kind });
+        self.tape.entries.push(Entry {
+            span,
+            key,
+            parent,
+            index,
+            next: at + 1,
+            kind,
+        });
         self.count(kind, at)?;
         match kind {
             Kind::Object | Kind::Array if depth >= self.limits.depth => {
@@ -104,7 +132,11 @@ impl Reader<'_, '_> {
             _ => &mut self.tape.leaves,
         };
         *counter += 1;
-        if *counter > self.limits.leaves { Err((JsonFault::TooMany, at)) } else { Ok(()) }
+        if *counter > self.limits.leaves {
+            Err((JsonFault::TooMany, at))
+        } else {
+            Ok(())
+        }
     }
 
     fn array(&mut self, at: u32, depth: usize) -> Result<(), Fail> {
@@ -138,7 +170,10 @@ impl Reader<'_, '_> {
             }
             self.string().map_err(|fault| (fault, at))?;
             let key = narrow(self.tape.keys.len());
-            self.tape.keys.push(Span { start, end: narrow(self.at) });
+            self.tape.keys.push(Span {
+                start,
+                end: narrow(self.at),
+            });
             self.space();
             self.expect(b':').map_err(|fault| (fault, at))?;
             self.space();
@@ -162,8 +197,14 @@ impl Reader<'_, '_> {
         let mut many = HashSet::new();
         let mut child = object + 1;
         for _ in 0..members {
-            let Some(entry) = self.tape.entries.get(child as usize) else { break };
-            let key = self.tape.keys.get(entry.key as usize).map_or("", |key| key.inner(self.source));
+            let Some(entry) = self.tape.entries.get(child as usize) else {
+                break;
+            };
+            let key = self
+                .tape
+                .keys
+                .get(entry.key as usize)
+                .map_or("", |key| key.inner(self.source));
             let key = Decoded::new(key).text;
             let fresh = if members <= FEW_KEYS {
                 let fresh = !few.contains(&key);
@@ -205,7 +246,10 @@ impl Reader<'_, '_> {
 
     fn number(&mut self) -> Result<(), JsonFault> {
         let start = self.at;
-        while matches!(self.peek(), Some(b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')) {
+        while matches!(
+            self.peek(),
+            Some(b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')
+        ) {
             self.at += 1;
         }
         let literal = self.source.get(start..self.at).unwrap_or_default();
@@ -247,17 +291,30 @@ impl Reader<'_, '_> {
     }
 
     fn expect(&mut self, byte: u8) -> Result<(), JsonFault> {
-        if self.eat(byte) { Ok(()) } else { Err(self.unexpected()) }
+        if self.eat(byte) {
+            Ok(())
+        } else {
+            Err(self.unexpected())
+        }
     }
 
     fn unexpected(&self) -> JsonFault {
-        if self.peek().is_none() { JsonFault::End } else { JsonFault::Syntax }
+        if self.peek().is_none() {
+            JsonFault::End
+        } else {
+            JsonFault::Syntax
+        }
     }
 }
 
 /// The number grammar of RFC 8259 section 6.
 pub(crate) fn well_formed(literal: &[u8]) -> bool {
-    let digits = |bytes: &[u8]| bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let digits = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count()
+    };
     let rest = literal.strip_prefix(b"-").unwrap_or(literal);
     let whole = digits(rest);
     if whole == 0 || (whole > 1 && rest.first() == Some(&b'0')) {
@@ -272,7 +329,10 @@ pub(crate) fn well_formed(literal: &[u8]) -> bool {
         rest = fraction.get(length..).unwrap_or_default();
     }
     if let Some(exponent) = rest.strip_prefix(b"e").or(rest.strip_prefix(b"E")) {
-        let unsigned = exponent.strip_prefix(b"-").or(exponent.strip_prefix(b"+")).unwrap_or(exponent);
+        let unsigned = exponent
+            .strip_prefix(b"-")
+            .or(exponent.strip_prefix(b"+"))
+            .unwrap_or(exponent);
         let length = digits(unsigned);
         return length > 0 && length == unsigned.len();
     }

@@ -20,7 +20,12 @@ impl<'a> Splice<'a> {
     /// No edits yet.
     #[must_use]
     pub fn new(document: &'a Document<'a>) -> Self {
-        Self { document, edits: Vec::new(), removed: BTreeSet::new(), inserted: BTreeMap::new() }
+        Self {
+            document,
+            edits: Vec::new(),
+            removed: BTreeSet::new(),
+            inserted: BTreeMap::new(),
+        }
     }
 
     /// Puts `bytes` in the place of a range of the source. The caller keeps the JSON valid.
@@ -83,7 +88,11 @@ impl<'a> Splice<'a> {
         gone.sort_by_key(|span| span.start);
         let mut edits = std::mem::take(&mut self.edits);
         edits.retain(|(span, _)| !inside(span, &gone));
-        edits.extend(self.insertions().into_iter().filter(|(span, _)| !inside(span, &gone)));
+        edits.extend(
+            self.insertions()
+                .into_iter()
+                .filter(|(span, _)| !inside(span, &gone)),
+        );
         edits.extend(gone.iter().map(|span| (span.clone(), Vec::new())));
         // Stable, so that an insertion stands before an edit that starts at the same byte.
         edits.sort_by_key(|(span, _)| (span.start, span.end));
@@ -108,12 +117,24 @@ impl<'a> Splice<'a> {
         let mut first_kept = BTreeMap::new();
         let mut gone = Vec::new();
         for at in &self.removed {
-            let node = Node { doc: self.document, at: *at };
-            let (Some(parent), Some(key)) = (node.parent(), node.key_span()) else { continue };
-            let kept = *first_kept.entry(parent.at).or_insert_with(|| self.first_kept(parent));
+            let node = Node {
+                doc: self.document,
+                at: *at,
+            };
+            let (Some(parent), Some(key)) = (node.parent(), node.key_span()) else {
+                continue;
+            };
+            let kept = *first_kept
+                .entry(parent.at)
+                .or_insert_with(|| self.first_kept(parent));
             let siblings = node.entry().map_or(0, |entry| entry.next);
-            let next = Node { doc: self.document, at: siblings };
-            let next_key = (next.parent() == Some(parent)).then(|| next.key_span()).flatten();
+            let next = Node {
+                doc: self.document,
+                at: siblings,
+            };
+            let next_key = (next.parent() == Some(parent))
+                .then(|| next.key_span())
+                .flatten();
             let span = match (kept, next_key) {
                 (Some(kept), _) if kept < *at => self.comma_before(key.start)..node.span().end,
                 (_, Some(next)) => key.start..next.start,
@@ -125,19 +146,30 @@ impl<'a> Splice<'a> {
     }
 
     fn first_kept(&self, object: Node<'_>) -> Option<u32> {
-        object.children().map(|child| child.at).find(|at| !self.removed.contains(at))
+        object
+            .children()
+            .map(|child| child.at)
+            .find(|at| !self.removed.contains(at))
     }
 
     /// The comma between a member and the one before it: only white space stands around it.
     fn comma_before(&self, key: usize) -> usize {
-        let before = self.document.source().as_bytes().get(..key).unwrap_or_default();
+        let before = self
+            .document
+            .source()
+            .as_bytes()
+            .get(..key)
+            .unwrap_or_default();
         before.iter().rposition(|byte| *byte == b',').unwrap_or(key)
     }
 
     fn insertions(&self) -> Vec<(Range<usize>, Vec<u8>)> {
         let mut edits = Vec::new();
         for (object, members) in &self.inserted {
-            let node = Node { doc: self.document, at: *object };
+            let node = Node {
+                doc: self.document,
+                at: *object,
+            };
             let mut bytes = members.join(&b","[..]);
             if self.first_kept(node).is_some() {
                 bytes.push(b',');
@@ -152,6 +184,8 @@ impl<'a> Splice<'a> {
 /// Whether an edit lies in removed bytes; an insertion in front of them does not.
 fn inside(edit: &Range<usize>, gone: &[Range<usize>]) -> bool {
     let before = gone.partition_point(|span| span.start <= edit.start);
-    let Some(last) = before.checked_sub(1).and_then(|last| gone.get(last)) else { return false };
+    let Some(last) = before.checked_sub(1).and_then(|last| gone.get(last)) else {
+        return false;
+    };
     edit.end <= last.end && !(edit.is_empty() && edit.start == last.start)
 }

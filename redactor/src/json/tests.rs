@@ -6,7 +6,10 @@ use serde_json::Value;
 use super::*;
 
 fn fault(json: &[u8]) -> JsonFault {
-    Document::parse(json, &Limits::default()).err().expect("refused").fault
+    Document::parse(json, &Limits::default())
+        .err()
+        .expect("refused")
+        .fault
 }
 
 fn parse(json: &str) -> Document<'_> {
@@ -17,7 +20,10 @@ fn parse(json: &str) -> Document<'_> {
 fn what_parsers_read_differently_is_refused() {
     assert_eq!(fault(b"\xef\xbb\xbf{}"), JsonFault::ByteOrderMark);
     assert_eq!(fault(b"{\"a\":1,\"\\u0061\":2}"), JsonFault::DuplicateKey);
-    assert_eq!(fault(b"{\"x\":{\"a\":1,\"b\":{},\"a\":[]}}"), JsonFault::DuplicateKey);
+    assert_eq!(
+        fault(b"{\"x\":{\"a\":1,\"b\":{},\"a\":[]}}"),
+        JsonFault::DuplicateKey
+    );
     assert_eq!(fault(b"\"a\xff\""), JsonFault::Utf8);
     assert_eq!(fault(b"\"\xed\xa0\xbd\""), JsonFault::Utf8);
     assert_eq!(fault(b"\"x\\ud83d y\""), JsonFault::LoneSurrogate);
@@ -33,8 +39,13 @@ fn what_parsers_read_differently_is_refused() {
     assert_eq!(fault(b""), JsonFault::End);
     assert_eq!(fault(b"[\"a"), JsonFault::End);
     assert_eq!(fault(b"{\"a\""), JsonFault::End);
-    for number in ["01", "-", "1.", ".5", "1e", "1e999", "-1e999", "+1", "1-1", "0x1"] {
-        assert!(Document::parse(number.as_bytes(), &Limits::default()).is_err(), "{number}");
+    for number in [
+        "01", "-", "1.", ".5", "1e", "1e999", "-1e999", "+1", "1-1", "0x1",
+    ] {
+        assert!(
+            Document::parse(number.as_bytes(), &Limits::default()).is_err(),
+            "{number}"
+        );
     }
     assert_eq!(fault("9".repeat(600).as_bytes()), JsonFault::Number);
 }
@@ -55,10 +66,16 @@ fn depth_and_numbers_of_values_are_bounded() {
     assert!(Document::parse(deep(128).as_bytes(), &Limits::default()).is_ok());
     assert_eq!(fault(deep(129).as_bytes()), JsonFault::Depth);
     assert_eq!(fault("[".repeat(1 << 20).as_bytes()), JsonFault::Depth);
-    let limits = Limits { depth: 4, leaves: 3 };
+    let limits = Limits {
+        depth: 4,
+        leaves: 3,
+    };
     assert!(Document::parse(b"[1,2,3]", &limits).is_ok());
     let error = Document::parse(b"[1,2,3,4]", &limits).err().unwrap();
-    assert_eq!((error.fault, error.path.as_str()), (JsonFault::TooMany, "[3]"));
+    assert_eq!(
+        (error.fault, error.path.as_str()),
+        (JsonFault::TooMany, "[3]")
+    );
     assert!(Document::parse(b"[[],[],[]]", &limits).is_err());
 }
 
@@ -67,7 +84,10 @@ fn errors_name_the_place_and_no_text() {
     let json = br#"{"messages":[{"content":"ok"},{"lena.fors@example.org":"\ud800"}]}"#;
     let error = Document::parse(json, &Limits::default()).err().unwrap();
     assert_eq!(error.path, "messages[1].*");
-    assert_eq!(error.to_string(), "lone surrogate at byte 56 in messages[1].*");
+    assert_eq!(
+        error.to_string(),
+        "lone surrogate at byte 56 in messages[1].*"
+    );
 }
 
 #[test]
@@ -82,7 +102,10 @@ fn nodes_know_their_surroundings() {
     assert!(root.parent().is_none());
     let kinds: Vec<Kind> = root.get("a").unwrap().children().map(Node::kind).collect();
     assert_eq!(kinds, [Kind::Bool, Kind::Object, Kind::Number]);
-    assert_eq!(root.get("a").unwrap().children().nth(2).unwrap().number(), Some("-1.50"));
+    assert_eq!(
+        root.get("a").unwrap().children().nth(2).unwrap().number(),
+        Some("-1.50")
+    );
     assert_eq!(root.get("c").unwrap().kind(), Kind::Null);
     assert!(root.get("d").is_none());
     assert_eq!(doc.leaf_count(), doc.leaves().count());
@@ -108,9 +131,17 @@ fn members_come_out_with_their_commas() {
     assert_eq!(without(&["a"]), r#"{ "b": 2, "c": 3 }"#);
     assert_eq!(without(&["b"]), r#"{ "a": 1, "c": 3 }"#);
     assert_eq!(without(&["c"]), r#"{ "a": 1, "b": 2 }"#);
-    for keys in [&["a", "b"][..], &["a", "c"], &["b", "c"], &["a", "b", "c"], &[]] {
+    for keys in [
+        &["a", "b"][..],
+        &["a", "c"],
+        &["b", "c"],
+        &["a", "b", "c"],
+        &[],
+    ] {
         let mut left: Value = serde_json::from_str(json).unwrap();
-        left.as_object_mut().unwrap().retain(|key, _| !keys.contains(&key.as_str()));
+        left.as_object_mut()
+            .unwrap()
+            .retain(|key, _| !keys.contains(&key.as_str()));
         assert_eq!(serde_json::from_str::<Value>(&without(keys)).unwrap(), left);
     }
 }
@@ -164,7 +195,9 @@ fn rebuilt(node: Node<'_>) -> Value {
     match node.kind() {
         Kind::Array => node.children().map(rebuilt).collect(),
         Kind::Object => Value::Object(
-            node.children().map(|child| (child.key().unwrap().into_owned(), rebuilt(child))).collect(),
+            node.children()
+                .map(|child| (child.key().unwrap().into_owned(), rebuilt(child)))
+                .collect(),
         ),
         Kind::String => Value::from(node.text().unwrap()),
         _ => serde_json::from_slice(node.raw()).unwrap(),

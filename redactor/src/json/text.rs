@@ -23,7 +23,10 @@ impl<'a> Decoded<'a> {
     /// kept as they are; they cannot occur in an accepted document.
     pub(crate) fn new(raw: &'a str) -> Self {
         let Some(first) = memchr::memchr(b'\\', raw.as_bytes()) else {
-            return Self { text: Cow::Borrowed(raw), escapes: Vec::new() };
+            return Self {
+                text: Cow::Borrowed(raw),
+                escapes: Vec::new(),
+            };
         };
         let mut text = String::with_capacity(raw.len());
         let mut escapes = Vec::new();
@@ -33,7 +36,10 @@ impl<'a> Decoded<'a> {
             at = match escape(raw.as_bytes().get(found..).unwrap_or_default()) {
                 Step::Char(c, length) => {
                     text.push(c);
-                    escapes.push(Escape { decoded_end: text.len(), raw_end: found + length });
+                    escapes.push(Escape {
+                        decoded_end: text.len(),
+                        raw_end: found + length,
+                    });
                     found + length
                 }
                 Step::More | Step::Wrong | Step::Lone => {
@@ -45,13 +51,21 @@ impl<'a> Decoded<'a> {
             next = memchr::memchr(b'\\', rest).map(|offset| at + offset);
         }
         text.push_str(raw.get(at..).unwrap_or_default());
-        Self { text: Cow::Owned(text), escapes }
+        Self {
+            text: Cow::Owned(text),
+            escapes,
+        }
     }
 
     /// The raw offset of a decoded offset (a character boundary).
     pub(crate) fn raw(&self, decoded: usize) -> usize {
-        let before = self.escapes.partition_point(|escape| escape.decoded_end <= decoded);
-        match before.checked_sub(1).and_then(|last| self.escapes.get(last)) {
+        let before = self
+            .escapes
+            .partition_point(|escape| escape.decoded_end <= decoded);
+        match before
+            .checked_sub(1)
+            .and_then(|last| self.escapes.get(last))
+        {
             Some(escape) => escape.raw_end + (decoded - escape.decoded_end),
             None => decoded,
         }
@@ -180,7 +194,10 @@ mod tests {
     fn offsets_lead_back_to_raw_ones() {
         let decoded = Decoded::new("a\\u0040b\\ud83d\\ude00c");
         assert_eq!(decoded.text, "a@b\u{1f600}c");
-        assert_eq!([0, 1, 2, 3, 7, 8].map(|at| decoded.raw(at)), [0, 1, 7, 8, 20, 21]);
+        assert_eq!(
+            [0, 1, 2, 3, 7, 8].map(|at| decoded.raw(at)),
+            [0, 1, 7, 8, 20, 21]
+        );
     }
 
     proptest! {

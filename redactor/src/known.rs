@@ -1,0 +1,159 @@
+//! The session's own values, found again wherever they stand.
+
+use std::ops::Range;
+
+use aho_corasick::{AhoCorasick, Input, MatchKind};
+
+use crate::finding::ScanError;
+use crate::vault::Vault;
+
+/// Longer values are taken wherever they stand; this also bounds the work that text which
+/// almost holds a value can cause.
+const LONGEST_BOUND: usize = 64;
+/// Values of this many bytes that hold more than letters and digits need no boundary.
+const TELLING: usize = 8;
+/// Bare digits of this length are a number of their own only where no digit stands beside them.
+const LONG_DIGITS: usize = 12;
+
+/// One automaton over all values of a vault, built once a turn.
+pub(crate) struct Known {
+    automaton: Option<AhoCorasick>,
+}
+
+impl Known {
+    /// Takes the values as they are now.
+    pub(crate) fn new(vault: &Vault) -> Result<Self, ScanError> {
+        if vault.is_empty() {
+            return Ok(Self { automaton: None });
+        }
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(vault.entries().iter().map(|entry| entry.value.as_bytes()))
+            .map_err(|_| ScanError::Automaton)?;
+        Ok(Self {
+            automaton: Some(automaton),
+        })
+    }
+
+    /// Where values of the vault stand in `text`: disjoint, in order.
+    pub(crate) fn find(&self, text: &str) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        let Some(automaton) = &self.automaton else {
+            return found;
+        };
+        let mut at = 0;
+        while let Some(hit) = automaton.find(Input::new(text).range(at..)) {
+            let alone = text.is_char_boundary(hit.start())
+                && text.is_char_boundary(hit.end())
+                && stands_alone(text, hit.range());
+            if alone && !hit.is_empty() {
+                found.push(hit.range());
+            }
+            at = if alone {
+                hit.end().max(at + 1)
+            } else {
+                hit.start() + 1
+            };
+            if at >= text.len() {
+                break;
+            }
+        }
+        found
+    }
+}
+
+/// Whether what stands there is the value and not a part of another word or number.
+fn stands_alone(text: &str, range: Range<usize>) -> bool {
+    let value = text.get(range.clone()).unwrap_or_default();
+    let before = text
+        .get(..range.start)
+        .and_then(|left| left.chars().next_back());
+    let after = text.get(range.end..).unwrap_or_default();
+    if value.len() > LONGEST_BOUND {
+        return true;
+    }
+    if value.bytes().all(|byte| byte.is_ascii_digit()) {
+        let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+        let word = |c: Option<char>| c.is_some_and(cased);
+        let (left, right) = (before, after.chars().next());
+        return !digit(left)
+            && !digit(right)
+            && (value.len() >= LONG_DIGITS || !word(left) && !word(right));
+    }
+    let only_words = value
+        .chars()
+        .all(|c| c.is_alphanumeric() || c.is_whitespace());
+    if !only_words && value.len() >= TELLING {
+        return true;
+    }
+    let joins = |inner: Option<char>, outer: Option<char>| {
+        inner.is_some_and(cased) && outer.is_some_and(cased)
+    };
+    if joins(value.chars().next(), before) {
+        return false;
+    }
+    if !joins(value.chars().next_back(), after.chars().next()) {
+        return true;
+    }
+    // Grammatical endings: a model that is shown `<PERSON_…>s` says the name with an `s`.
+    let ending = after.chars().take_while(|c| cased(*c)).take(3).count();
+    value.chars().count() >= 4 && ending <= 2 && !after.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Letters and digits of scripts that put spaces between words. Others stand without boundaries.
+fn cased(c: char) -> bool {
+    c.is_ascii_digit() || c.is_lowercase() || c.is_uppercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::label::Label;
+    use crate::testing::Names;
+    use crate::vault::Shape;
+
+    fn found<'t>(values: &[&str], text: &'t str) -> Vec<&'t str> {
+        let mut vault = Vault::new();
+        for value in values {
+            vault.insert(value, Label::PERSON, Shape::Text, false, &Names);
+        }
+        let known = Known::new(&vault).unwrap();
+        known
+            .find(text)
+            .into_iter()
+            .map(|range| &text[range])
+            .collect()
+    }
+
+    #[test]
+    fn values_are_found_as_words_and_with_endings() {
+        assert_eq!(
+            found(&["Mark"], "Mark, Marks, Mark's, Marketing, Denmark"),
+            ["Mark"; 3]
+        );
+        assert_eq!(found(&["Al"], "Al, Also, Als"), ["Al"]);
+        assert_eq!(found(&["田中"], "私は田中です"), ["田中"]);
+        assert_eq!(found(&["a@b.example"], "xa@b.exampley"), ["a@b.example"]);
+        assert_eq!(
+            found(&["5550132"], "95550132 5550132 5550132x"),
+            ["5550132"]
+        );
+        assert_eq!(
+            found(
+                &["4111111111111111"],
+                "x4111111111111111y 41111111111111112"
+            ),
+            ["4111111111111111"]
+        );
+        assert!(found(&[], "anything").is_empty());
+    }
+
+    #[test]
+    fn the_longest_value_wins_and_a_refused_one_hides_nothing() {
+        assert_eq!(
+            found(&["Ann", "Ann Lee"], "Ann Lee and Ann"),
+            ["Ann Lee", "Ann"]
+        );
+        assert_eq!(found(&["Anna Le", "Lena"], "Anna Lena"), ["Lena"]);
+    }
+}

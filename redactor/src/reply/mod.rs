@@ -1,0 +1,275 @@
+//! Replies on their way in: the session's tokens are put back where the policy says so, and what
+//! else is found is masked. Streams and whole replies go through the same channels.
+
+mod auto;
+mod document;
+mod json;
+mod receipt;
+mod string;
+mod text;
+mod tolerant;
+
+use std::ops::Range;
+
+use crate::engine::Engine;
+use crate::label::Label;
+use crate::policy::{Action, Destination, Direction, Policy};
+use crate::token;
+use crate::vault::{Pseudonyms, Vault};
+
+pub use self::document::{ReplyClass, ReplySchema, reply_document};
+pub use self::receipt::{ReplyReceipt, ReplyRefusal};
+
+/// What a reply is searched with. The same for all channels of a turn.
+#[derive(Clone, Copy)]
+pub struct ReplyContext<'a> {
+    /// Finds what the model made up or remembered.
+    pub engine: &'a Engine,
+    /// Says what is done with it, and what is put back where.
+    pub policy: &'a Policy,
+    /// The session's values.
+    pub vault: &'a Vault,
+    /// For the action `hash`.
+    pub names: &'a dyn Pseudonyms,
+}
+
+/// One text of a reply that comes in pieces: the text of a choice, the arguments of a tool call.
+///
+/// What comes out in the end does not depend on where the text was cut. Everything is released
+/// that can no longer be part of a token or of a match; a match of more than 512 bytes is masked
+/// from its start until it ends.
+pub struct Channel {
+    machine: auto::Auto,
+    destination: Destination,
+    /// Text that came in and was not released.
+    held: String,
+    /// How much came before it.
+    base: usize,
+    receipt: ReplyReceipt,
+    refused: Option<ReplyRefusal>,
+}
+
+impl Channel {
+    /// For text that the caller reads. Text that is JSON from its first character on, as
+    /// structured output is, is searched leaf by leaf.
+    #[must_use]
+    pub fn text() -> Self {
+        Self::new(auto::Auto::new(None, 0), Destination::ReplyText)
+    }
+
+    /// For the arguments of a call to a tool: the text of a JSON document.
+    #[must_use]
+    pub fn json_arguments(tool: &str) -> Self {
+        Self::new(
+            auto::Auto::json(),
+            Destination::ToolArguments(tool.to_owned()),
+        )
+    }
+
+    /// For a text that goes there.
+    #[must_use]
+    pub fn to(destination: &Destination) -> Self {
+        Self::new(auto::Auto::new(None, 0), destination.clone())
+    }
+
+    /// For a key of a document.
+    fn key() -> Self {
+        Self::new(
+            auto::Auto::Text(text::Text::of_key()),
+            Destination::ReplyText,
+        )
+    }
+
+    fn new(machine: auto::Auto, destination: Destination) -> Self {
+        let receipt = ReplyReceipt::default();
+        Self {
+            machine,
+            destination,
+            held: String::new(),
+            base: 0,
+            receipt,
+            refused: None,
+        }
+    }
+
+    /// Takes the next piece and returns what may be released: never the start of something that
+    /// the next piece could turn into a value.
+    ///
+    /// # Errors
+    /// If the reply must not go on; then and ever after.
+    pub fn push(&mut self, cx: &ReplyContext<'_>, delta: &str) -> Result<String, ReplyRefusal> {
+        self.feed(cx, delta, false)
+    }
+
+    /// Says that there is no other piece and returns the rest.
+    ///
+    /// # Errors
+    /// As [`Channel::push`].
+    pub fn finish(&mut self, cx: &ReplyContext<'_>) -> Result<String, ReplyRefusal> {
+        self.feed(cx, "", true)
+    }
+
+    /// What was done so far.
+    #[must_use]
+    pub fn receipt(&self) -> &ReplyReceipt {
+        &self.receipt
+    }
+
+    /// Bytes that came in and are held back.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    fn feed(
+        &mut self,
+        cx: &ReplyContext<'_>,
+        delta: &str,
+        last: bool,
+    ) -> Result<String, ReplyRefusal> {
+        if let Some(refused) = self.refused {
+            return Err(refused);
+        }
+        self.held.push_str(delta);
+        let mut sight = Sight {
+            cx,
+            destination: &self.destination,
+            receipt: &mut self.receipt,
+        };
+        match self.machine.push(&mut sight, delta, last) {
+            Ok(decided) => Ok(self.release(decided)),
+            Err(refused) => {
+                self.refused = Some(refused);
+                self.held.clear();
+                Err(refused)
+            }
+        }
+    }
+
+    fn release(&mut self, decided: Decided) -> String {
+        let (mut out, mut at) = (String::new(), self.base);
+        let upto = decided.upto.max(self.base);
+        for edit in decided.edits {
+            out.push_str(self.piece(at..edit.range.start));
+            out.push_str(&edit.text);
+            at = edit.range.end;
+        }
+        out.push_str(self.piece(at..upto));
+        let upto = upto.max(at);
+        self.held.drain(..(upto - self.base).min(self.held.len()));
+        self.base = upto;
+        out
+    }
+
+    fn piece(&self, range: Range<usize>) -> &str {
+        let from = range.start.saturating_sub(self.base);
+        self.held
+            .get(from..range.end.saturating_sub(self.base))
+            .unwrap_or_default()
+    }
+}
+
+/// A whole text of a reply: what a channel would release for it in the end.
+///
+/// # Errors
+/// If the policy blocks what was found, or the search did not come to its end.
+pub fn reply_text(
+    cx: &ReplyContext<'_>,
+    destination: &Destination,
+    text: &str,
+    receipt: &mut ReplyReceipt,
+) -> Result<String, ReplyRefusal> {
+    whole(cx, Channel::to(destination), text, receipt)
+}
+
+/// Whole arguments of a call to a tool: the text of a JSON document.
+///
+/// # Errors
+/// As [`reply_text`].
+pub fn reply_arguments(
+    cx: &ReplyContext<'_>,
+    tool: &str,
+    json: &str,
+    receipt: &mut ReplyReceipt,
+) -> Result<String, ReplyRefusal> {
+    whole(cx, Channel::json_arguments(tool), json, receipt)
+}
+
+fn whole(
+    cx: &ReplyContext<'_>,
+    mut channel: Channel,
+    text: &str,
+    receipt: &mut ReplyReceipt,
+) -> Result<String, ReplyRefusal> {
+    let mut out = channel.push(cx, text)?;
+    out.push_str(&channel.finish(cx)?);
+    receipt.add(channel.receipt());
+    Ok(out)
+}
+
+/// A replacement in a text of a reply. Offsets count from the text's first byte.
+struct Edit {
+    range: Range<usize>,
+    text: String,
+    /// Whether the text is a number literal that stood without quotes in JSON.
+    number: bool,
+}
+
+/// What a piece of text settled: text before `upto` is released, with the edits in it.
+#[derive(Default)]
+struct Decided {
+    edits: Vec<Edit>,
+    upto: usize,
+}
+
+impl Decided {
+    fn replace(&mut self, range: Range<usize>, text: String, number: bool) {
+        self.edits.push(Edit {
+            range,
+            text,
+            number,
+        });
+    }
+}
+
+/// What a channel's machines see.
+struct Sight<'a> {
+    cx: &'a ReplyContext<'a>,
+    destination: &'a Destination,
+    receipt: &'a mut ReplyReceipt,
+}
+
+impl Sight<'_> {
+    /// What is put in the place of a value that was found, if it is not left as it is. The
+    /// session's own values are not new: they stay where the policy would put them back.
+    fn masked(
+        &mut self,
+        value: &str,
+        label: Label,
+        rule: &'static str,
+    ) -> Result<Option<String>, ReplyRefusal> {
+        let action = self.cx.policy.action(label, Direction::Reply);
+        if action == Action::Allow {
+            return Ok(None);
+        }
+        let own = self
+            .cx
+            .vault
+            .text(value)
+            .and_then(|index| self.cx.vault.entry(index));
+        if own.is_some_and(|entry| self.cx.policy.restores(entry.label, self.destination)) {
+            return Ok(None);
+        }
+        let text = match action {
+            Action::Block => return Err(ReplyRefusal::Blocked { label, rule }),
+            Action::Hash => token::hash(label, &self.cx.names.digest(label, value)),
+            // A token could not be restored by anyone once the reply has gone.
+            Action::Allow | Action::Mask | Action::Pseudonymize => token::mask(label),
+        };
+        self.receipt.mask(label);
+        Ok(Some(text))
+    }
+}
+
+#[cfg(test)]
+mod tests;
