@@ -7,6 +7,7 @@ mod check;
 mod detect;
 mod model;
 mod output;
+mod redact;
 mod up;
 
 use std::ffi::OsString;
@@ -35,6 +36,8 @@ enum Command {
     Check(check::Arguments),
     /// Find personal data and secrets in JSON lines: {"id","text"} in, {"id","spans"} out.
     Detect(detect::Arguments),
+    /// Replace what is found in standard input, and write the rest as it is.
+    Redact(redact::Arguments),
     /// Install or verify the local model.
     #[command(subcommand)]
     Model(model::Command),
@@ -98,6 +101,7 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
         Command::Up(arguments) => up::run(arguments, &mut output),
         Command::Check(arguments) => check::run(&arguments, &mut output),
         Command::Detect(arguments) => detect::run(&arguments, &mut output),
+        Command::Redact(arguments) => redact::run(&arguments, &mut output),
         Command::Model(command) => model::run(&command),
     };
     match result {

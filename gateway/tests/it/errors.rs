@@ -17,15 +17,25 @@ fn the_page_lists_every_code_as_it_is() {
         .collect();
     for code in Code::ALL {
         let word = code.word();
-        let cells = rows.get(word).unwrap_or_else(|| panic!("{word} is not on the page"));
+        let cells = rows
+            .get(word)
+            .unwrap_or_else(|| panic!("{word} is not on the page"));
         let retry = match code.retry() {
             Retry::After(seconds) => format!("`retry-after: {seconds}`"),
             Retry::ByStatus => "–".to_owned(),
             Retry::No => "`x-should-retry: false`".to_owned(),
         };
-        let facts = [code.status().as_str().to_owned(), code.blame().word().to_owned(), retry];
+        let facts = [
+            code.status().as_str().to_owned(),
+            code.blame().word().to_owned(),
+            retry,
+        ];
         assert_eq!(cells[2..5], facts, "{word}");
         assert!(!cells[6].is_empty(), "{word} has no meaning");
     }
-    assert_eq!(rows.len(), Code::ALL.len(), "the page lists codes that do not exist");
+    assert_eq!(
+        rows.len(),
+        Code::ALL.len(),
+        "the page lists codes that do not exist"
+    );
 }
