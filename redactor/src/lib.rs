@@ -1,11 +1,15 @@
 //! The search of Gatehouse: find and replace personal data and secrets. Does no I/O.
 
 pub mod body;
+mod dictionary;
+mod encoded;
 mod engine;
 mod finding;
 pub mod json;
 mod known;
 mod label;
+mod normalise;
+mod pass;
 mod policy;
 pub mod reply;
 mod resolve;

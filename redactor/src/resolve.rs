@@ -1,29 +1,71 @@
-//! From overlapping hits to disjoint findings: the more certain one wins, then the longer one.
+//! From overlapping findings to disjoint ones: the more certain wins, then the longer.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use crate::finding::Finding;
 
-/// Sorted, disjoint findings. A hit that overlaps a better one is dropped.
-pub(crate) fn resolve(mut hits: Vec<Finding>) -> Vec<Finding> {
-    hits.sort_by_key(|hit| {
-        (
-            std::cmp::Reverse(hit.score),
-            std::cmp::Reverse(hit.end - hit.start),
-            hit.start,
-        )
-    });
-    let mut kept: std::collections::BTreeMap<usize, Finding> = std::collections::BTreeMap::new();
-    for hit in hits {
-        let free_before = kept
-            .range(..=hit.start)
-            .next_back()
-            .is_none_or(|(_, k)| k.end <= hit.start);
-        let free_after = kept
-            .range(hit.start..)
-            .next()
-            .is_none_or(|(start, _)| *start >= hit.end);
-        if free_before && free_after && hit.start < hit.end {
-            kept.insert(hit.start, hit);
+/// Sorted, disjoint findings. One that overlaps a better one is dropped.
+pub(crate) fn resolve(mut findings: Vec<Finding>) -> Vec<Finding> {
+    findings.sort_by_key(|f| (Reverse(f.score), Reverse(f.end - f.start), f.start, f.rule));
+    let mut kept: BTreeMap<usize, Finding> = BTreeMap::new();
+    for finding in findings {
+        let before = kept.range(..=finding.start).next_back();
+        let after = kept.range(finding.start..).next();
+        let free = before.is_none_or(|(_, known)| known.end <= finding.start)
+            && after.is_none_or(|(start, _)| *start >= finding.end);
+        if free && finding.start < finding.end {
+            kept.insert(finding.start, finding);
         }
     }
     kept.into_values().collect()
+}
+
+/// How much is settled, given what the rules alone leave open: a finding that reaches into the
+/// open part may yet lose against a better one, and with it what it overlaps.
+pub(crate) fn settled(findings: &[Finding], open: usize) -> usize {
+    let mut spans: Vec<(usize, usize)> = findings.iter().map(|f| (f.start, f.end)).collect();
+    spans.sort_by_key(|(_, end)| Reverse(*end));
+    spans.into_iter().fold(open, |settled, (start, end)| {
+        if end > settled {
+            settled.min(start)
+        } else {
+            settled
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::label::Label;
+
+    fn finding(start: usize, end: usize, score: u8) -> Finding {
+        Finding {
+            start,
+            end,
+            label: Label::EMAIL,
+            score,
+            rule: "t",
+            certain: true,
+        }
+    }
+
+    #[test]
+    fn the_better_one_wins_and_the_rest_stays() {
+        let found = resolve(vec![
+            finding(0, 10, 70),
+            finding(8, 20, 90),
+            finding(20, 30, 60),
+        ]);
+        assert_eq!(found, [finding(8, 20, 90), finding(20, 30, 60)]);
+    }
+
+    #[test]
+    fn a_chain_of_overlaps_is_open_from_its_start() {
+        let chain = [finding(0, 10, 70), finding(8, 20, 80), finding(18, 30, 90)];
+        assert_eq!(settled(&chain, 25), 0);
+        assert_eq!(settled(&chain, 30), 30);
+        assert_eq!(settled(&[finding(0, 10, 70)], 10), 10);
+    }
 }

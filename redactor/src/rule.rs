@@ -36,6 +36,8 @@ pub(crate) enum Tail {
 pub(crate) enum Class {
     /// The base64url alphabet and the dot between parts of a token.
     Dotted,
+    /// The base64url alphabet.
+    Word,
     /// Both base64 alphabets and padding.
     Base64,
 }
@@ -60,6 +62,14 @@ pub(crate) struct Candidate<'t> {
     pub head: usize,
     /// Where the tail ends.
     pub end: usize,
+    /// The tail's value without its quotes; empty if the tail is none.
+    pub value: &'t str,
+    /// Where that value begins.
+    pub value_at: usize,
+    /// Where it ends; `value` holds only as much of it as is judged.
+    pub value_end: usize,
+    /// How it is quoted.
+    pub quote: Option<Quote>,
     /// The words beside it.
     pub context: Context<'t>,
 }
@@ -80,6 +90,18 @@ impl<'t> Candidate<'t> {
         self.start
             .checked_sub(1)
             .and_then(|at| self.text.as_bytes().get(at).copied())
+    }
+
+    /// The value of the tail as a hit, known by the words before it.
+    pub(crate) fn valued(&self, label: Label, score: u8) -> Option<Hit> {
+        let (start, end) = (self.value_at, self.value_end);
+        Some(Hit {
+            start,
+            end,
+            label,
+            score,
+            certain: false,
+        })
     }
 
     /// The match as a hit.

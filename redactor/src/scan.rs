@@ -22,6 +22,8 @@ const NFA_LIMIT: usize = 32 << 20;
 /// The combined automaton and its caches, one a thread that searches.
 pub(crate) struct Automaton {
     dfa: DFA,
+    /// Bytes that any head may begin with, found by asking the automaton.
+    firsts: [bool; 256],
     caches: Pool<
         Cache,
         Box<dyn Fn() -> Cache + Send + Sync + std::panic::UnwindSafe + std::panic::RefUnwindSafe>,
@@ -58,11 +60,45 @@ impl Automaton {
             )
             .build_many(&heads)
             .map_err(|_| EngineError::Automaton)?;
+        let firsts = firsts(&dfa).map_err(|_| EngineError::Automaton)?;
         let model = dfa.clone();
         Ok(Self {
             dfa,
+            firsts,
             caches: Pool::new(Box::new(move || model.create_cache())),
         })
+    }
+
+    /// The first place from `from` on where a value may begin: the first letter or digit of a
+    /// word, a change from lower to upper case, or another byte that some head begins with.
+    pub(crate) fn next_start(&self, text: &[u8], from: usize) -> Option<usize> {
+        let rest = text.get(from..)?;
+        let mut before = from
+            .checked_sub(1)
+            .and_then(|at| text.get(at))
+            .copied()
+            .unwrap_or(0);
+        for (offset, byte) in rest.iter().enumerate() {
+            if self.opens(text, from + offset, before, *byte) {
+                return Some(from + offset);
+            }
+            before = *byte;
+        }
+        None
+    }
+
+    fn opens(&self, text: &[u8], at: usize, before: u8, byte: u8) -> bool {
+        if !self.firsts.get(usize::from(byte)).copied().unwrap_or(true) {
+            return false;
+        }
+        match byte {
+            b'A'..=b'Z' => !before.is_ascii_uppercase() && !before.is_ascii_digit(),
+            b'a'..=b'z' | b'0'..=b'9' => !before.is_ascii_alphanumeric() && !in_letter(text, at),
+            // Continuation bytes begin no character.
+            0x80..=0xBF => false,
+            0xC0.. => !before.is_ascii_alphanumeric() && !in_letter(text, at),
+            _ => before != byte,
+        }
     }
 
     /// Hands out a cache for one search.
@@ -145,19 +181,26 @@ fn note(
     }
 }
 
-/// Whether a value may begin at `at`: at the first letter or digit of a word, at a change from
-/// lower to upper case, and at the few marks that open a value.
-pub(crate) fn may_start(text: &[u8], at: usize) -> bool {
-    let Some(here) = text.get(at).copied() else {
-        return false;
-    };
-    let before = at.checked_sub(1).and_then(|b| text.get(b)).copied();
-    match here {
-        b'A'..=b'Z' => before.is_none_or(|b| !b.is_ascii_uppercase() && !b.is_ascii_digit()),
-        b'a'..=b'z' | b'0'..=b'9' => before.is_none_or(|b| !b.is_ascii_alphanumeric()),
-        b'+' | b'(' | b'-' | b':' | b'[' | b'$' => before != Some(here),
-        // The first byte of a letter beyond ASCII.
-        0xC3.. => before.is_none_or(|b| !b.is_ascii_alphanumeric()),
-        _ => false,
+/// Whether the character before is a letter of two bytes: Latin, Greek, Cyrillic. Longer ones
+/// belong to scripts that put no space between words, so that a value may follow one.
+fn in_letter(text: &[u8], at: usize) -> bool {
+    let lead = at.checked_sub(2).and_then(|lead| text.get(lead));
+    lead.is_some_and(|lead| (0xC3..=0xD4).contains(lead))
+}
+
+/// Asks the automaton, for each byte, whether it is alive behind it.
+fn firsts(dfa: &DFA) -> Result<[bool; 256], ScanError> {
+    let mut cache = dfa.create_cache();
+    let mut firsts = [false; 256];
+    for (slot, byte) in firsts.iter_mut().zip(0..=u8::MAX) {
+        let input = Input::new(std::slice::from_ref(&byte)).anchored(Anchored::Yes);
+        let start = dfa
+            .start_state_forward(&mut cache, &input)
+            .map_err(|_| ScanError::Automaton)?;
+        let next = dfa
+            .next_state(&mut cache, start, byte)
+            .map_err(|_| ScanError::Automaton)?;
+        *slot = !next.is_dead();
     }
+    Ok(firsts)
 }

@@ -1,20 +1,117 @@
-//! Mail addresses (RFC 5321 in the forms people use).
+//! Mail addresses: RFC 5321 in the forms people use, and the ways they write `@` to hide it.
 
 use crate::label::Label;
-use crate::rule::{Candidate, Hit, Judge, Left, Rule, Tail};
+use crate::rule::{Candidate, Hit, Left, Rule, Tail};
+
+use super::checked;
+
+/// Letters of the Latin, Greek and Cyrillic scripts, two bytes each, may stand in an address.
+const MAIL: &str = r"(?:[A-Za-z0-9_.+%-]|[\xC3-\xD4][\x80-\xBF]){1,64}@(?:(?:[A-Za-z0-9_-]|[\xC3-\xD4][\x80-\xBF]){1,63}\.){1,8}(?:[A-Za-z][A-Za-z0-9-]{1,23}|(?:[\xC3-\xD4][\x80-\xBF]){2,12})";
+
+const HIDDEN: &str = r"(?i)[a-z0-9_.+-]{1,64} ?(?:[\[({<] ?(?:at|@) ?[\])}>]| at ) ?[a-z0-9-]{1,63}(?: ?(?:[\[({<] ?(?:dot|\.) ?[\])}>]|\.| dot ) ?[a-z0-9-]{2,63}){1,5}";
+
+/// What stands behind the last dot of file names, not of domains.
+const FILE_ENDINGS: &[&str] = &[
+    "png", "jpg", "jpeg", "gif", "svg", "webp", "js", "ts", "tsx", "jsx", "css", "scss", "json",
+    "html", "htm", "xml", "yaml", "yml", "toml", "txt", "md", "py", "rs", "go", "java", "class",
+    "so", "dll", "exe", "gz", "zip", "tar", "tgz", "whl", "lock", "service", "target", "mjs",
+];
 
 pub(super) fn rules() -> Vec<Rule> {
-    vec![Rule {
-        name: "mail",
-        label: Label::EMAIL,
-        head: r"[A-Za-z0-9_.+%-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z][A-Za-z0-9-]{1,23}"
-            .into(),
-        left: Left::Token,
-        tail: Tail::None,
-        judge: Judge::Check(check),
-    }]
+    vec![
+        checked("mail", Label::EMAIL, MAIL, (Left::Any, Tail::None), mail),
+        checked(
+            "mail-hidden",
+            Label::EMAIL,
+            HIDDEN,
+            (Left::Token, Tail::None),
+            hidden,
+        ),
+    ]
 }
 
-fn check(candidate: &Candidate<'_>) -> Option<Hit> {
-    candidate.whole(Label::EMAIL, 95)
+fn mail(candidate: &Candidate<'_>) -> Option<Hit> {
+    if candidate
+        .previous()
+        .is_some_and(|b| b.is_ascii_alphanumeric() || b"_.+%-".contains(&b))
+    {
+        return None;
+    }
+    let (local, domain) = candidate.matched().split_once('@')?;
+    let ending = domain.rsplit('.').next()?;
+    let domain = domain.trim_end_matches(['-', '.']);
+    let plain = !local.contains("..") && !domain.split('.').any(|part| part.starts_with('-'));
+    // `git@host:path` is how a repository is addressed.
+    let repository = local == "git" && matches!(candidate.next(), Some(b':' | b'/'));
+    if !plain || repository || FILE_ENDINGS.iter().any(|e| e.eq_ignore_ascii_case(ending)) {
+        return None;
+    }
+    let end = candidate.start + local.len() + 1 + domain.len();
+    let whole = candidate.whole(Label::EMAIL, 95)?;
+    Some(Hit { end, ..whole })
+}
+
+fn hidden(candidate: &Candidate<'_>) -> Option<Hit> {
+    let text = candidate.matched().to_ascii_lowercase();
+    let ending = text.rsplit(|c: char| !c.is_ascii_alphanumeric()).next()?;
+    let bracketed = text.contains(['[', '(', '{', '<']);
+    // Without brackets the words are ordinary English, so the whole form has to be spelled out.
+    let spelled = text.contains(" at ") && text.contains(" dot ") && COMMON.contains(&ending);
+    let letters = ending.bytes().all(|b| b.is_ascii_alphabetic());
+    ((bracketed && letters) || spelled)
+        .then(|| candidate.whole(Label::EMAIL, 85))
+        .flatten()
+}
+
+const COMMON: &[&str] = &[
+    "com", "org", "net", "edu", "gov", "io", "co", "de", "fr", "uk", "nl", "pl", "it", "es", "eu",
+    "us", "ca", "ch", "at", "se", "no", "dk", "fi", "pt", "br", "in", "jp", "cn", "ru", "info",
+    "dev", "app", "me", "ai", "biz",
+];
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::testing::{found, nothing};
+
+    #[test]
+    fn addresses_as_people_write_them() {
+        found(
+            "mail lena.fors@example.org now",
+            "EMAIL",
+            &["lena.fors@example.org"],
+        );
+        found(
+            "<a+b_c%d@sub.example.co.uk>",
+            "EMAIL",
+            &["a+b_c%d@sub.example.co.uk"],
+        );
+        found("jörg@bücher.example, x", "EMAIL", &["jörg@bücher.example"]);
+        found("write to lena@example.org.", "EMAIL", &["lena@example.org"]);
+        found(
+            "lena [at] example [dot] org",
+            "EMAIL",
+            &["lena [at] example [dot] org"],
+        );
+        found("lena(at)example.org", "EMAIL", &["lena(at)example.org"]);
+        found(
+            "lena dot fors at example dot org",
+            "EMAIL",
+            &["fors at example dot org"],
+        );
+    }
+
+    #[test]
+    fn what_only_looks_like_an_address() {
+        for text in [
+            "git@github.com:org/repo.git",
+            "icon@2x.png",
+            "@decorator.method",
+            "a@b",
+            "pkg@1.2.3",
+            "let x = values[at].dot",
+            "we met at noon (dot)",
+        ] {
+            nothing(text);
+        }
+    }
 }

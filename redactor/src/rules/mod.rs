@@ -1,13 +1,89 @@
-//! The built-in rules.
+//! The built-in rules, one file a family.
 
+mod assigned;
+mod bank;
+mod block;
+mod card;
+pub(crate) mod custom;
 mod mail;
-mod number;
+mod network;
+mod phone;
+mod secrets;
+mod social;
+mod spoken;
+mod url;
+mod worth;
 
-use crate::rule::Rule;
+use crate::label::Label;
+use crate::rule::{Check, Judge, Left, Rule, Tail};
+
+pub(crate) use assigned::{names_secret, under_key};
+use worth::Worth;
 
 /// All of them, in an order that is part of the fingerprint.
 pub(crate) fn built_in() -> Vec<Rule> {
-    let mut rules = mail::rules();
-    rules.extend(number::rules());
-    rules
+    [
+        mail::rules(),
+        card::rules(),
+        social::rules(),
+        bank::rules(),
+        phone::rules(),
+        network::rules(),
+        url::rules(),
+        block::rules(),
+        secrets::rules(),
+        assigned::rules(),
+        spoken::rules(),
+    ]
+    .concat()
+}
+
+/// A rule whose matches a function judges.
+fn checked(
+    name: &'static str,
+    label: Label,
+    head: &'static str,
+    (left, tail): (Left, Tail),
+    check: Check,
+) -> Rule {
+    Rule {
+        name,
+        label,
+        head: head.into(),
+        left,
+        tail,
+        judge: Judge::Check(check),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! Asks a default engine and compares with what should have been found.
+
+    use std::sync::LazyLock;
+
+    use crate::{Direction, Engine, Field, Policy};
+
+    pub(crate) const FIELD: Field<'static> = Field {
+        key: None,
+        direction: Direction::Prompt,
+    };
+    pub(crate) static ENGINE: LazyLock<Engine> =
+        LazyLock::new(|| Engine::new(&Policy::default()).unwrap());
+
+    /// The texts found under the label are exactly these.
+    pub(crate) fn found(text: &str, label: &str, expected: &[&str]) {
+        let findings = ENGINE.find(text, FIELD).unwrap();
+        let texts: Vec<&str> = findings
+            .iter()
+            .filter(|f| f.label.as_str() == label)
+            .map(|f| &text[f.start..f.end])
+            .collect();
+        assert_eq!(texts, expected, "in {text:?}: {findings:?}");
+    }
+
+    pub(crate) fn nothing(text: &str) {
+        let findings = ENGINE.find(text, FIELD).unwrap();
+        assert!(findings.is_empty(), "in {text:?}: {findings:?}");
+    }
 }

@@ -1,0 +1,198 @@
+//! One escaped character: percent (RFC 3986), HTML entities, JSON and string escapes, and
+//! quoted-printable (RFC 2045).
+
+/// The longest escape that the end of a text may cut off, in bytes.
+const LONGEST: usize = 14;
+
+/// The character that an escape at the start of the text stands for, and the escape's length.
+pub(super) fn open(text: &str) -> Option<(char, usize)> {
+    match text.as_bytes().first()? {
+        b'%' => percent(text),
+        b'&' => entity(text),
+        b'\\' => backslash(text),
+        b'=' => quoted_printable(text),
+        _ => None,
+    }
+}
+
+/// Whether the text is marked as quoted-printable: an encoded `=` or a soft line break. Without
+/// that, `=40` is more likely an assignment.
+pub(super) fn is_quoted_printable(text: &str) -> bool {
+    text.contains("=3D") || text.contains("=\n") || text.contains("=\r\n")
+}
+
+/// Where an escape begins that may go on behind the end of the text.
+pub(super) fn cut_off(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let from = bytes.len().saturating_sub(LONGEST);
+    let tail = bytes.get(from..)?;
+    // Percent and backslash sequences for one character come in a row.
+    let start = tail
+        .iter()
+        .position(|b| matches!(b, b'%' | b'&' | b'\\' | b'='))?;
+    let opened = tail.get(start..)?;
+    let whole = opened
+        .iter()
+        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'%' | b'&' | b'\\' | b'#' | b'='));
+    whole.then_some(from + start)
+}
+
+fn hex(bytes: Option<&[u8]>) -> Option<u32> {
+    bytes?.iter().try_fold(0, |value, b| {
+        Some(value * 16 + char::from(*b).to_digit(16)?)
+    })
+}
+
+fn percent(text: &str) -> Option<(char, usize)> {
+    octets(text, b'%')
+}
+
+/// `=40`, or `=` and a line break, which stands for nothing (a joiner that is dropped again).
+fn quoted_printable(text: &str) -> Option<(char, usize)> {
+    if text.starts_with("=\r\n") {
+        return Some(('\u{2060}', 3));
+    }
+    if text.starts_with("=\n") {
+        return Some(('\u{2060}', 2));
+    }
+    octets(text, b'=')
+}
+
+/// One character as UTF-8 bytes, each written as a mark and two hex digits.
+fn octets(text: &str, mark: u8) -> Option<(char, usize)> {
+    let bytes = text.as_bytes();
+    let mut at = 1;
+    // `%2540`: the percent sign itself is escaped, any number of times.
+    while mark == b'%'
+        && bytes.get(at..at + 2) == Some(b"25")
+        && hex(bytes.get(at + 2..at + 4)).is_some()
+    {
+        at += 2;
+    }
+    let first = u8::try_from(hex(bytes.get(at..at + 2))?).ok()?;
+    at += 2;
+    let more = match first {
+        0..=0x7F => return Some((char::from(first), at)),
+        0xC2..=0xDF => 1,
+        0xE0..=0xEF => 2,
+        0xF0..=0xF4 => 3,
+        _ => return None,
+    };
+    let mut utf8 = vec![first];
+    for _ in 0..more {
+        if bytes.get(at) != Some(&mark) {
+            return None;
+        }
+        utf8.push(u8::try_from(hex(bytes.get(at + 1..at + 3))?).ok()?);
+        at += 3;
+    }
+    Some((std::str::from_utf8(&utf8).ok()?.chars().next()?, at))
+}
+
+fn entity(text: &str) -> Option<(char, usize)> {
+    // `&amp;#64;`: escaped twice.
+    let skip = if text.starts_with("&amp;#") { 4 } else { 0 };
+    let body = text.get(skip + 1..)?;
+    let length = body.bytes().take(10).position(|b| b == b';')?;
+    let name = body.get(..length)?;
+    let character = match name.strip_prefix('#') {
+        Some(number) => {
+            let value = match number.strip_prefix(['x', 'X']) {
+                Some(digits) => u32::from_str_radix(digits, 16),
+                None => number.parse(),
+            };
+            char::from_u32(value.ok()?)?
+        }
+        None => named(name)?,
+    };
+    Some((character, skip + length + 2))
+}
+
+/// The named entities (HTML) that stand for what values are made of.
+fn named(name: &str) -> Option<char> {
+    const NAMES: &[(&str, char)] = &[
+        ("amp", '&'),
+        ("apos", '\''),
+        ("colon", ':'),
+        ("comma", ','),
+        ("commat", '@'),
+        ("dash", '-'),
+        ("equals", '='),
+        ("gt", '>'),
+        ("hyphen", '-'),
+        ("lowbar", '_'),
+        ("lpar", '('),
+        ("lt", '<'),
+        ("mdash", '-'),
+        ("minus", '-'),
+        ("nbsp", ' '),
+        ("ndash", '-'),
+        ("num", '#'),
+        ("period", '.'),
+        ("plus", '+'),
+        ("quot", '"'),
+        ("rpar", ')'),
+        ("shy", '\u{AD}'),
+        ("sol", '/'),
+        ("zwj", '\u{200D}'),
+        ("zwnj", '\u{200C}'),
+        ("ZeroWidthSpace", '\u{200B}'),
+    ];
+    NAMES
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, character)| *character)
+}
+
+/// Any number of backslashes before the letter: a text may be a string in a string in a string.
+/// Quotes and backslashes stay escaped, because a value ends at the quote that is not.
+fn backslash(text: &str) -> Option<(char, usize)> {
+    let bytes = text.as_bytes();
+    let slashes = bytes.iter().take_while(|b| **b == b'\\').count();
+    let (character, length) = match bytes.get(slashes)? {
+        b'n' => ('\n', 1),
+        b'r' => ('\r', 1),
+        b't' => ('\t', 1),
+        b'/' => ('/', 1),
+        b'x' => (
+            char::from_u32(hex(bytes.get(slashes + 1..slashes + 3))?)?,
+            3,
+        ),
+        b'u' => unicode(text, slashes)?,
+        _ => return None,
+    };
+    (!matches!(character, '"' | '\\' | '\'')).then_some((character, slashes + length))
+}
+
+/// `u0040`, `u{40}`, or two such for a character beyond the basic plane.
+fn unicode(text: &str, slashes: usize) -> Option<(char, usize)> {
+    let bytes = text.as_bytes();
+    if bytes.get(slashes + 1) == Some(&b'{') {
+        let digits = bytes
+            .get(slashes + 2..)?
+            .iter()
+            .take(7)
+            .position(|b| *b == b'}')?;
+        let value = hex(bytes.get(slashes + 2..slashes + 2 + digits))?;
+        return Some((char::from_u32(value)?, digits + 3));
+    }
+    let first = hex(bytes.get(slashes + 1..slashes + 5))?;
+    if let Some(character) = char::from_u32(first) {
+        return Some((character, 5));
+    }
+    let second = slashes + 5;
+    let between = bytes
+        .get(second..)?
+        .iter()
+        .take_while(|b| **b == b'\\')
+        .count();
+    let low = second + between;
+    if !(0xD800..0xDC00).contains(&first) || between == 0 || bytes.get(low) != Some(&b'u') {
+        return None;
+    }
+    let trail = hex(bytes.get(low + 1..low + 5))?
+        .checked_sub(0xDC00)
+        .filter(|t| *t < 0x400)?;
+    let value = 0x10000 + ((first - 0xD800) << 10) + trail;
+    Some((char::from_u32(value)?, low + 5 - slashes))
+}

@@ -1,0 +1,425 @@
+//! Passwords and tokens that stand behind their name: JSON, YAML, environment, code, XML,
+//! command lines, HTTP headers.
+
+use crate::label::Label;
+use crate::rule::{Candidate, Hit, Left, Rule, Tail};
+
+use super::{Worth, checked};
+
+/// What may stand between a name and its value.
+macro_rules! assigned {
+    ($names:literal) => {
+        concat!(
+            r"(?i)(?:",
+            $names,
+            r")[a-z0-9_.-]{0,24}",
+            r#"(?:\\?["'`])?\]?[ \t]{0,8}(?:=>|:=|==?|:|>)[ \t]{0,8}"#
+        )
+    };
+}
+
+const PASSWORDS: &str = assigned!(
+    r"(?:admin|app|client|db|ftp|http|ldap|my|mysql|pg|postgres|redis|root|service|smtp|ssh|svc|user|web)?(?:pass[_-]?(?:word|wd|phrase|code)|passwort|passw|pass|pwd|pw|pswd|psw|kennwort|kodewort|contrase(?:n|\xC3\xB1)a|clave|has(?:l|\xC5\x82)o|senha|mot[ _]de[ _]passe|wachtwoord|l(?:o|\xC3\xB6)senord|adgangskode|heslo|jelsz(?:o|\xC3\xB3)|\xD0\xBF\xD0\xB0\xD1\x80\xD0\xBE\xD0\xBB\xD1\x8C|\xE5\xAF\x86\xE7\xA0\x81)"
+);
+const TOKENS: &str = assigned!(
+    r"(?:api|access|account|app|auth|client|consumer|encryption|license|master|private|public|secret|service|session|shared|sign(?:ing)?|storage|subscription|webhook)[ _.-]?(?:access[ _.-]?)?(?:key|secret|token|pass)|secret|token|credentials?|auth|bearer|session(?:id)?|cookie|sid|jwt|dsn|signature|nonce|otp"
+);
+const AUTHORIZATION: &str = r#"(?i)(?:proxy-)?authorization(?:\\?["'`])?\]?[ \t]{0,4}(?:=>|[:=,])[ \t]{0,4}(?:\\?["'`])?(?:basic|bearer|token|apikey|api-key|digest|key)[ =]{1,4}"#;
+const BEARER: &str = r"(?i)bearer[ ]{1,3}";
+const FLAG: &str = r"(?i)--?(?:[a-z0-9]{1,16}[-_]){0,3}(?:password|passwd|passphrase|pass|pwd|token|secret|api-?key|apikey|access-key|secret-key|auth-token|credentials?)(?:[-_][a-z]{1,12}){0,2} {1,2}";
+const USER: &str = r#"(?:-u|--user|--proxy-user)[ =]{0,2}["']?[A-Za-z0-9_.@+-]{1,64}:"#;
+const LISTED: &str = r#"(?i)name\\?["']?[ \t]{0,4}[:=][ \t]{0,4}\\?["']?[a-z0-9_.-]{0,32}(?:password|passwd|pwd|secret|token|api_?key|access_?key|private_?key)[a-z0-9_]{0,16}\\?["']?[,;]?[ \t\r\n]{1,12}\\?["']?value\\?["']?[ \t]{0,4}[:=][ \t]{0,4}"#;
+
+/// Names that end so hold no secret but say something about one.
+const ABOUT: &[&str] = &[
+    "age",
+    "algorithm",
+    "at",
+    "audience",
+    "balance",
+    "bucket",
+    "cache",
+    "changed",
+    "class",
+    "column",
+    "count",
+    "counter",
+    "counts",
+    "created",
+    "date",
+    "dir",
+    "duration",
+    "enabled",
+    "endpoint",
+    "error",
+    "expiration",
+    "expires",
+    "expiry",
+    "exp",
+    "factory",
+    "field",
+    "file",
+    "filename",
+    "format",
+    "function",
+    "handler",
+    "header",
+    "help",
+    "hint",
+    "id",
+    "ids",
+    "index",
+    "input",
+    "issuer",
+    "kind",
+    "label",
+    "length",
+    "len",
+    "level",
+    "lifetime",
+    "limit",
+    "limits",
+    "list",
+    "manager",
+    "max",
+    "message",
+    "method",
+    "min",
+    "minutes",
+    "mode",
+    "model",
+    "name",
+    "names",
+    "path",
+    "pattern",
+    "placeholder",
+    "policy",
+    "position",
+    "prefix",
+    "price",
+    "provider",
+    "ref",
+    "regex",
+    "reset",
+    "rotation",
+    "rules",
+    "scope",
+    "seconds",
+    "service",
+    "size",
+    "source",
+    "status",
+    "store",
+    "strength",
+    "time",
+    "timeout",
+    "title",
+    "ttl",
+    "type",
+    "types",
+    "updated",
+    "uri",
+    "url",
+    "usage",
+    "used",
+    "validator",
+    "version",
+    "budget",
+    "s",
+];
+
+pub(super) fn rules() -> Vec<Rule> {
+    let any = (Left::Any, Tail::Value);
+    vec![
+        checked(
+            "password-assigned",
+            Label::PASSWORD,
+            PASSWORDS,
+            any,
+            password,
+        ),
+        checked("token-assigned", Label::API_KEY, TOKENS, any, token),
+        checked(
+            "authorization",
+            Label::API_KEY,
+            AUTHORIZATION,
+            any,
+            authorization,
+        ),
+        checked(
+            "bearer",
+            Label::API_KEY,
+            BEARER,
+            (Left::Token, Tail::Value),
+            bearer,
+        ),
+        checked("flag", Label::PASSWORD, FLAG, any, flag),
+        checked("user-flag", Label::PASSWORD, USER, any, user),
+        checked(
+            "listed-value",
+            Label::PASSWORD,
+            LISTED,
+            (Left::Token, Tail::Value),
+            listed,
+        ),
+    ]
+}
+
+const PASSWORD_KEYS: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "pwd",
+    "passcode",
+    "passwort",
+    "pass",
+];
+const TOKEN_KEYS: &[&str] = &[
+    "token",
+    "secret",
+    "apikey",
+    "accesskey",
+    "privatekey",
+    "secretkey",
+    "authkey",
+    "authorization",
+];
+
+/// Whether a key says that its whole value is a secret.
+pub(crate) fn names_secret(key: &str) -> bool {
+    ends_with(key, PASSWORD_KEYS) || ends_with(key, TOKEN_KEYS)
+}
+
+/// What a text is that is the whole value of such a key, and with what confidence.
+pub(crate) fn under_key(key: &str, value: &str) -> Option<(Label, u8)> {
+    if says_about(key) {
+        return None;
+    }
+    let worth = Worth::of(value);
+    if ends_with(key, PASSWORD_KEYS) {
+        let words = value.split(' ').count();
+        let secret = worth >= Worth::Word && !echoes(value) && words <= 6;
+        return secret.then_some((Label::PASSWORD, 88));
+    }
+    let held = worth == Worth::Random || (worth == Worth::Chosen && value.len() >= 8);
+    (held && !value.contains(' ') && !looks_like_place(value)).then_some((Label::API_KEY, 88))
+}
+
+fn ends_with(key: &str, names: &[&str]) -> bool {
+    let spelled = key.to_ascii_lowercase().replace(['-', '_', ' ', '.'], "");
+    names.iter().any(|name| spelled.ends_with(name))
+}
+
+fn password(candidate: &Candidate<'_>) -> Option<Hit> {
+    let head = candidate.text.get(candidate.start..candidate.head)?;
+    let name = name_of(head);
+    if says_about(name) || candidate.value.len() > 400 {
+        return None;
+    }
+    let quoted = candidate.quote.is_some();
+    // `NAME=value` without spaces: an environment or properties file.
+    let environment = head.ends_with('=') && name.bytes().all(|b| !b.is_ascii_lowercase());
+    let short_name = matches!(name.to_ascii_lowercase().as_str(), "pass" | "pw" | "clave");
+    let accepted = match Worth::of(candidate.value) {
+        Worth::Placeholder => false,
+        Worth::Word => (quoted || environment) && !short_name && !echoes(candidate.value),
+        Worth::Chosen => !(short_name && !quoted && is_number(candidate.value)),
+        Worth::Random => true,
+    };
+    let spaced = candidate.value.contains(' ') && candidate.value.split(' ').count() > 6;
+    (accepted && !spaced)
+        .then(|| candidate.valued(Label::PASSWORD, 90))
+        .flatten()
+}
+
+fn token(candidate: &Candidate<'_>) -> Option<Hit> {
+    let head = candidate.text.get(candidate.start..candidate.head)?;
+    if says_about(name_of(head)) || candidate.value.contains(' ') {
+        return None;
+    }
+    let worth = Worth::of(candidate.value);
+    let strong =
+        head.to_ascii_lowercase().contains("secret") || head.to_ascii_lowercase().contains("key");
+    let chosen = worth == Worth::Chosen
+        && strong
+        && candidate.value.len() >= 8
+        && candidate.value.bytes().any(|b| b.is_ascii_digit())
+        && !looks_like_place(candidate.value);
+    ((worth == Worth::Random && !looks_like_place(candidate.value)) || chosen)
+        .then(|| candidate.valued(Label::API_KEY, 88))
+        .flatten()
+}
+
+fn authorization(candidate: &Candidate<'_>) -> Option<Hit> {
+    let fits = Worth::of(candidate.value) != Worth::Placeholder && candidate.value.len() >= 6;
+    let basic = candidate
+        .text
+        .get(candidate.start..candidate.head)?
+        .to_ascii_lowercase();
+    let label = if basic.contains("basic") {
+        Label::PASSWORD
+    } else {
+        Label::API_KEY
+    };
+    fits.then(|| candidate.valued(label, 96)).flatten()
+}
+
+fn bearer(candidate: &Candidate<'_>) -> Option<Hit> {
+    let random = Worth::of(candidate.value) == Worth::Random;
+    random
+        .then(|| candidate.valued(Label::API_KEY, 94))
+        .flatten()
+}
+
+fn flag(candidate: &Candidate<'_>) -> Option<Hit> {
+    let fits = Worth::of(candidate.value) >= Worth::Chosen && !candidate.value.starts_with('-');
+    fits.then(|| candidate.valued(Label::PASSWORD, 88))
+        .flatten()
+}
+
+fn user(candidate: &Candidate<'_>) -> Option<Hit> {
+    let fits = Worth::of(candidate.value) >= Worth::Word && !is_number(candidate.value);
+    (fits && candidate.context.names(&["curl", "wget", "http", "https"]))
+        .then(|| candidate.valued(Label::PASSWORD, 88))
+        .flatten()
+}
+
+fn listed(candidate: &Candidate<'_>) -> Option<Hit> {
+    let fits = Worth::of(candidate.value) >= Worth::Chosen;
+    fits.then(|| candidate.valued(Label::PASSWORD, 88))
+        .flatten()
+}
+
+/// The name at the start of a head: what stands before its quote or separator.
+fn name_of(head: &str) -> &str {
+    head.split(['"', '\'', '`', '\\', ']', '=', ':', '>', '\t'])
+        .next()
+        .unwrap_or(head)
+        .trim_end()
+}
+
+/// Whether the last part of a name (`token_count`, `passwordField`) says that what follows is
+/// about a secret rather than one.
+fn says_about(name: &str) -> bool {
+    let cut = name.rfind(['_', '-', '.', ' ']).map_or(0, |at| at + 1);
+    let last = name.get(cut..).unwrap_or_default();
+    let camel = last.rfind(|c: char| c.is_ascii_uppercase()).unwrap_or(0);
+    let part = last.get(camel..).unwrap_or_default();
+    ABOUT
+        .iter()
+        .any(|about| part.eq_ignore_ascii_case(about) || last.eq_ignore_ascii_case(about))
+        || last.eq_ignore_ascii_case("tokenizer")
+}
+
+/// A word that repeats what the value is called: `"password": "Password"`.
+fn echoes(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    [
+        "password", "passwd", "passwort", "token", "secret", "username", "login", "field", "input",
+    ]
+    .iter()
+    .any(|word| lower.contains(word))
+        || value.len() < 4
+}
+
+fn is_number(value: &str) -> bool {
+    value
+        .bytes()
+        .all(|b| b.is_ascii_digit() || b == b'.' || b == b':')
+}
+
+/// A path or an address rather than a secret.
+fn looks_like_place(value: &str) -> bool {
+    value.starts_with(['/', '.', '~', '@'])
+        || value.contains("://")
+        || value.matches('/').count() > 4
+        || value.rsplit('.').next().is_some_and(|ending| {
+            value.contains('.')
+                && [
+                    "json", "yaml", "yml", "pem", "key", "txt", "py", "rs", "com", "io",
+                ]
+                .contains(&ending)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::testing::{found, nothing};
+
+    #[test]
+    fn passwords_behind_their_name() {
+        for text in [
+            r#"{"password":"hunter2x"}"#,
+            "DB_PASSWORD=hunter2x",
+            "password: hunter2x\n",
+            "passwd = 'hunter2x'",
+            "<password>hunter2x</password>",
+            "mysql --password hunter2x -h db",
+            "Server=db;User Id=sa;Password=hunter2x;",
+            r#"{\"password\":\"hunter2x\"}"#,
+            "hasło: hunter2x",
+            "curl -u lena:hunter2x https://x",
+            "- name: DB_PASSWORD\n  value: hunter2x\n",
+        ] {
+            found(text, "PASSWORD", &["hunter2x"]);
+        }
+        found(
+            r#"{"password":"ab\"cd-TAIL-7781","n":1}"#,
+            "PASSWORD",
+            &[r#"ab\"cd-TAIL-7781"#],
+        );
+    }
+
+    #[test]
+    fn the_private_half_of_aws_credentials() {
+        let key = ["wJalrXUtnFEMI/K7MDENG", "/bPxRfiCYEXAMPLEKEY"].concat();
+        found(
+            &format!("AWS_SECRET_ACCESS_KEY = \"{key}\""),
+            "API_KEY",
+            &[&key],
+        );
+        found(
+            &format!("{{\"SecretAccessKey\":\"{key}\"}}"),
+            "API_KEY",
+            &[&key],
+        );
+        let token = ["FwoGZXIvYXdzEXAMPLE", "token0123456789"].concat();
+        found(
+            &format!("{{\"SessionToken\":\"{token}\"}}"),
+            "API_KEY",
+            &[&token],
+        );
+    }
+
+    #[test]
+    fn headers() {
+        found(
+            "Authorization: Basic bGVuYTpzZWNyZXQ=",
+            "PASSWORD",
+            &["bGVuYTpzZWNyZXQ="],
+        );
+        found(
+            "-H 'Authorization: Bearer abcdef123456'",
+            "API_KEY",
+            &["abcdef123456"],
+        );
+    }
+
+    #[test]
+    fn what_stands_in_for_a_value() {
+        for text in [
+            "password = os.environ['PW']",
+            "def login(user: str, password: str) -> bool",
+            "token_count: 51234567, max_tokens: 4096",
+            "password: ${DB_PASSWORD}",
+            r#""password": "Password""#,
+            "let token = self.next_token();",
+            "pass: 120, fail: 3",
+            "The token: a credential",
+            "password is required",
+            "--password <PASSWORD>",
+        ] {
+            nothing(text);
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Payment cards: an issuer's prefix at a length that issuer uses, and the Luhn sum.
+
+use crate::label::Label;
+use crate::rule::{Candidate, Hit, Left, Rule, Tail};
+use crate::validate::sums::luhn;
+
+use super::checked;
+
+const WORDS: &[&str] = &[
+    "card",
+    "cards",
+    "cc",
+    "pan",
+    "visa",
+    "mastercard",
+    "amex",
+    "credit",
+    "debit",
+    "karte",
+    "kreditkarte",
+    "carte",
+    "carta",
+    "tarjeta",
+    "karta",
+    "karty",
+    "kort",
+    "cartão",
+    "kaart",
+    "maestro",
+    "discover",
+    "ccn",
+    "карта",
+];
+
+/// Prefix from, prefix to (both of the same length), shortest and longest number. ISO/IEC 7812
+/// ranges as the networks publish them.
+const ISSUERS: &[(u32, u32, usize, usize)] = &[
+    (4, 4, 16, 16),
+    (4, 4, 19, 19),
+    (51, 55, 16, 16),
+    (2221, 2720, 16, 16),
+    (34, 34, 15, 15),
+    (37, 37, 15, 15),
+    (300, 305, 14, 14),
+    (3095, 3095, 14, 14),
+    (36, 36, 14, 14),
+    (38, 39, 14, 14),
+    (6011, 6011, 16, 19),
+    (644, 659, 16, 19),
+    (3528, 3589, 16, 19),
+    (62, 62, 16, 19),
+    (81, 82, 16, 16),
+    (508, 508, 16, 16),
+    (60, 60, 16, 16),
+    (2200, 2204, 16, 19),
+    (9792, 9792, 16, 16),
+    (5018, 5018, 12, 19),
+    (5020, 5020, 12, 19),
+    (5038, 5038, 12, 19),
+    (5893, 5893, 12, 19),
+    (6304, 6304, 12, 19),
+    (6759, 6763, 12, 19),
+    (5060, 5061, 16, 19),
+];
+
+pub(super) fn rules() -> Vec<Rule> {
+    let head = r"[0-9](?:[ .-]?[0-9]){11,18}";
+    vec![checked(
+        "card",
+        Label::CREDIT_CARD,
+        head,
+        (Left::Number, Tail::None),
+        card,
+    )]
+}
+
+/// The head takes as many digits as it can; an expiry date may be among them. So every group
+/// border is tried as the end, the longest first.
+fn card(candidate: &Candidate<'_>) -> Option<Hit> {
+    let bytes = candidate.text.as_bytes().get(candidate.start..)?;
+    let labelled = candidate.context.names(WORDS);
+    let mut digits = Vec::with_capacity(19);
+    let mut best = None;
+    for (at, byte) in bytes
+        .iter()
+        .take(candidate.end - candidate.start)
+        .enumerate()
+    {
+        if !byte.is_ascii_digit() {
+            continue;
+        }
+        digits.push(byte - b'0');
+        let next = bytes.get(at + 1);
+        if digits.len() < 12 || next.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_') {
+            continue;
+        }
+        let grouping = Grouping::of(bytes.get(..=at)?);
+        if let Some(score) = judge(&digits, grouping, labelled) {
+            best = best.max(Some((score, at + 1)));
+        }
+    }
+    let (score, length) = best?;
+    let whole = candidate.whole(Label::CREDIT_CARD, score)?;
+    let hit = Hit {
+        end: candidate.start + length,
+        ..whole
+    };
+    if score >= 80 {
+        Some(hit)
+    } else {
+        hit.by_context()
+    }
+}
+
+/// How the digits of a number are set apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Grouping {
+    None,
+    /// In groups as printed on a card: 4-4-4-4, 4-6-5, 4-4-4-4-3 and the like.
+    Card,
+    /// Every digit alone, as when read out.
+    Single,
+    Other,
+}
+
+impl Grouping {
+    fn of(number: &[u8]) -> Self {
+        let groups = || number.split(|b| !b.is_ascii_digit()).map(<[u8]>::len);
+        let count = groups().count();
+        if count == 1 {
+            Grouping::None
+        } else if groups().all(|length| length == 1) {
+            Grouping::Single
+        } else if groups().next() == Some(4)
+            && groups()
+                .take(count - 1)
+                .all(|length| (4..=7).contains(&length))
+        {
+            Grouping::Card
+        } else {
+            Grouping::Other
+        }
+    }
+}
+
+fn judge(digits: &[u8], grouping: Grouping, labelled: bool) -> Option<u8> {
+    let issued = issued(digits);
+    let sum = luhn(digits);
+    match (grouping, labelled) {
+        (Grouping::Other, false) => None,
+        (_, true) if issued && sum => Some(96),
+        (_, false) if issued && sum => Some(90),
+        (_, true) if sum => Some(80),
+        // No sum, but the word beside it: a typing error does not make it harmless.
+        (Grouping::Card | Grouping::None, true) if digits.len() >= 13 => Some(75),
+        _ => None,
+    }
+}
+
+fn issued(digits: &[u8]) -> bool {
+    ISSUERS.iter().any(|(from, to, shortest, longest)| {
+        let places = from.ilog10() as usize + 1;
+        let prefix = digits
+            .iter()
+            .take(places)
+            .fold(0, |sum, d| sum * 10 + u32::from(*d));
+        (*from..=*to).contains(&prefix) && (*shortest..=*longest).contains(&digits.len())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::testing::{found, nothing};
+
+    #[test]
+    fn cards_of_every_network_and_grouping() {
+        found(
+            "card 4111 1111 1111 1111",
+            "CREDIT_CARD",
+            &["4111 1111 1111 1111"],
+        );
+        found(
+            "4111 1111 1111 1111",
+            "CREDIT_CARD",
+            &["4111 1111 1111 1111"],
+        );
+        found(
+            "pay 2223003122003222 or 6205 5000 0000 0000 004 or 3782-822463-10005",
+            "CREDIT_CARD",
+            &[
+                "2223003122003222",
+                "6205 5000 0000 0000 004",
+                "3782-822463-10005",
+            ],
+        );
+        found(
+            "4111 1111 1111 1111 12/28",
+            "CREDIT_CARD",
+            &["4111 1111 1111 1111"],
+        );
+        found(
+            "card no. 4111 1111 1111 1112",
+            "CREDIT_CARD",
+            &["4111 1111 1111 1112"],
+        );
+    }
+
+    #[test]
+    fn numbers_that_only_pass_the_sum() {
+        nothing(r#"{"ts":1748500000123,"next":1748500048973} took 12ms"#);
+        nothing("4111 1111 1111 1112");
+        nothing("id a4111111111111111 or 0.4111111111111111");
+        nothing("41111111111111111111");
+    }
+}

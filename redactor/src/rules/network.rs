@@ -1,0 +1,131 @@
+//! Addresses of hosts: IPv4, IPv6, MAC.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use crate::label::Label;
+use crate::rule::{Candidate, Hit, Left, Rule, Tail};
+
+use super::checked;
+
+pub(super) fn rules() -> Vec<Rule> {
+    let v4 = r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}";
+    let v6 = r"[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?:\.[0-9]{1,3}){0,3}";
+    let mac = r"[0-9A-Fa-f]{2}(?:(?::[0-9A-Fa-f]{2}){5}|(?:-[0-9A-Fa-f]{2}){5})";
+    let left = (Left::Number, Tail::None);
+    vec![
+        checked("ipv4", Label::IP_ADDRESS, v4, left, ipv4),
+        checked("ipv6", Label::IP_ADDRESS, v6, (Left::Any, Tail::None), ipv6),
+        checked("mac", Label::MAC_ADDRESS, mac, left, mac_address),
+    ]
+}
+
+/// Addresses that name no host of anybody (loopback, masks) and version numbers are left.
+fn ipv4(candidate: &Candidate<'_>) -> Option<Hit> {
+    let address: Ipv4Addr = candidate.matched().parse().ok()?;
+    let bytes = candidate.text.as_bytes();
+    let goes_on = match candidate.next() {
+        Some(b'.' | b'-') => bytes
+            .get(candidate.end + 1)
+            .is_some_and(u8::is_ascii_alphanumeric),
+        Some(b) => b.is_ascii_alphanumeric() || b == b'_',
+        None => false,
+    };
+    let nobody = address.is_loopback()
+        || address.is_unspecified()
+        || address.is_broadcast()
+        || address.is_multicast()
+        || matches!(address.octets(), [255, ..] | [0, ..] | [.., 0]);
+    if goes_on || nobody || (is_version(candidate) && !candidate.context.names(&["ip", "ipv4"])) {
+        return None;
+    }
+    candidate.whole(Label::IP_ADDRESS, 85)
+}
+
+fn is_version(candidate: &Candidate<'_>) -> bool {
+    let glued = candidate
+        .previous()
+        .is_some_and(|b| b"-/@=<>~^".contains(&b));
+    let small = candidate.matched().split('.').all(|part| part.len() <= 2);
+    candidate.context.names(&[
+        "version", "versions", "release", "ver", "build", "v", "section",
+    ]) || (glued && small)
+}
+
+fn ipv6(candidate: &Candidate<'_>) -> Option<Hit> {
+    let before = candidate.previous();
+    if before.is_some_and(|b| b.is_ascii_alphanumeric() || b == b':' || b == b'.') {
+        return None;
+    }
+    let matched = candidate.matched();
+    let matched = if matched.ends_with("::") {
+        matched
+    } else {
+        matched.trim_end_matches(':')
+    };
+    let end = candidate.start + matched.len();
+    let next = candidate.text.as_bytes().get(end);
+    if next.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_') {
+        return None;
+    }
+    let address: Ipv6Addr = matched.parse().ok()?;
+    let groups = matched.split(':').filter(|group| !group.is_empty()).count();
+    // `a::b` is how many languages write a path, so a short form needs digits and length.
+    let telling = groups >= 3 && matched.bytes().any(|b| b.is_ascii_digit());
+    if address.is_loopback() || address.is_unspecified() || !telling {
+        return None;
+    }
+    let whole = candidate.whole(Label::IP_ADDRESS, 90)?;
+    Some(Hit { end, ..whole })
+}
+
+fn mac_address(candidate: &Candidate<'_>) -> Option<Hit> {
+    let digits: Vec<u8> = candidate
+        .matched()
+        .bytes()
+        .filter(u8::is_ascii_alphanumeric)
+        .collect();
+    let same = digits.windows(2).all(|pair| pair.first() == pair.last());
+    let goes_on = candidate
+        .next()
+        .is_some_and(|b| b.is_ascii_alphanumeric() || b == b':' || b == b'-');
+    let continued = candidate.previous().is_some_and(|b| b == b':' || b == b'-');
+    if goes_on || continued || same {
+        return None;
+    }
+    candidate.whole(Label::MAC_ADDRESS, 88)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::testing::{found, nothing};
+
+    #[test]
+    fn hosts() {
+        found("from 203.0.113.9, ok", "IP_ADDRESS", &["203.0.113.9"]);
+        found("203.0.113.9:8080", "IP_ADDRESS", &["203.0.113.9"]);
+        found(
+            "[2001:db8::8a2e:370:7334]:443",
+            "IP_ADDRESS",
+            &["2001:db8::8a2e:370:7334"],
+        );
+        found(
+            "mac=9e:b0:34:e9:c1:fb",
+            "MAC_ADDRESS",
+            &["9e:b0:34:e9:c1:fb"],
+        );
+    }
+
+    #[test]
+    fn what_only_looks_like_hosts() {
+        for text in [
+            "127.0.0.1 0.0.0.0 255.255.255.0",
+            "version 4.18.2.1",
+            "pkg-1.2.3.4.tar.gz",
+            "1.2.3.4.5",
+            "300.1.2.3",
+            "std::fs::read dead::beef ::1 12:30:45",
+        ] {
+            nothing(text);
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! Telephone numbers, international (ITU-T E.164) and as they are written at home.
+
+use crate::label::Label;
+use crate::rule::{Candidate, Hit, Left, Rule, Tail};
+
+use super::checked;
+
+const WORDS: &[&str] = &[
+    "phone",
+    "phones",
+    "tel",
+    "telephone",
+    "telefon",
+    "telefono",
+    "teléfono",
+    "téléphone",
+    "mobile",
+    "mob",
+    "cell",
+    "cellphone",
+    "fax",
+    "call",
+    "called",
+    "calling",
+    "callback",
+    "dial",
+    "telefonu",
+    "telefonnummer",
+    "telefone",
+    "telemóvel",
+    "móvil",
+    "movil",
+    "handy",
+    "whatsapp",
+    "sms",
+    "telefoon",
+    "puhelin",
+    "telefoni",
+    "телефон",
+    "тел",
+    "电话",
+    "msisdn",
+    "phonenumber",
+    "number is",
+    "reach",
+    "text me",
+    "ring",
+    "celular",
+    "komórka",
+    "numer",
+    "rufnummer",
+];
+
+/// Calling code, and the digits behind it: fewest and most. Others: 7 to 12.
+const PLANS: &[(&str, usize, usize)] = &[
+    ("1", 10, 10),
+    ("7", 10, 10),
+    ("20", 8, 10),
+    ("27", 9, 9),
+    ("30", 10, 10),
+    ("31", 9, 9),
+    ("32", 8, 9),
+    ("33", 9, 9),
+    ("34", 9, 9),
+    ("36", 8, 9),
+    ("39", 6, 11),
+    ("40", 9, 9),
+    ("41", 9, 9),
+    ("43", 7, 13),
+    ("44", 9, 10),
+    ("45", 8, 8),
+    ("46", 7, 10),
+    ("47", 8, 8),
+    ("48", 9, 9),
+    ("49", 7, 12),
+    ("51", 8, 9),
+    ("52", 10, 11),
+    ("53", 8, 8),
+    ("54", 10, 11),
+    ("55", 10, 11),
+    ("56", 9, 9),
+    ("57", 10, 10),
+    ("58", 10, 10),
+    ("60", 8, 10),
+    ("61", 9, 9),
+    ("62", 8, 12),
+    ("63", 9, 10),
+    ("64", 8, 10),
+    ("65", 8, 8),
+    ("66", 8, 9),
+    ("81", 9, 10),
+    ("82", 8, 10),
+    ("84", 9, 10),
+    ("86", 10, 11),
+    ("90", 10, 10),
+    ("91", 10, 10),
+    ("92", 9, 10),
+    ("93", 9, 9),
+    ("94", 9, 9),
+    ("98", 10, 10),
+];
+
+pub(super) fn rules() -> Vec<Rule> {
+    let left = (Left::Number, Tail::None);
+    let abroad = r"(?:\+|00)[0-9](?:[ ./()-]{0,3}[0-9]){6,16}";
+    let america = r"(?i)(?:\+?1[ .-]{0,2}|001-)?(?:\([2-9][0-9]{2}\)[ .-]{0,2}|[2-9][0-9]{2}[ .-])[0-9]{3}[ .-][0-9]{4}(?:,? ?(?:x|ext|ext\.|extension|#) ?[0-9]{1,6})?";
+    let trunk = r"\(?0[1-9][0-9]{0,4}\)?(?:[ ./-]{1,3}[0-9]{2,8}){1,5}";
+    let named = r"\(?[0-9]{1,6}\)?(?:[ ./()-]{0,2}[0-9]){5,13}";
+    vec![
+        checked(
+            "phone-international",
+            Label::PHONE,
+            abroad,
+            left,
+            international,
+        ),
+        checked(
+            "phone-north-america",
+            Label::PHONE,
+            america,
+            left,
+            north_america,
+        ),
+        checked("phone-national", Label::PHONE, trunk, left, national),
+        checked("phone-named", Label::PHONE, named, left, named_number),
+    ]
+}
+
+/// As many digits as the country's plan has; more that follow are other numbers.
+fn international(candidate: &Candidate<'_>) -> Option<Hit> {
+    let matched = candidate.matched();
+    let double_zero = matched.starts_with("00");
+    if double_zero && !matched.contains([' ', '-', '.', '/']) && !candidate.context.names(WORDS) {
+        return None;
+    }
+    let prefix = if double_zero { 2 } else { 1 };
+    let digits: String = matched
+        .get(prefix..)?
+        .chars()
+        .filter(char::is_ascii_digit)
+        .take(15)
+        .collect();
+    let plan = PLANS.iter().find(|(code, ..)| digits.starts_with(code));
+    let (fewest, most) = match plan {
+        Some((code, fewest, most)) => (code.len() + fewest, code.len() + most),
+        None => (9, 15),
+    };
+    let labelled = candidate.context.names(WORDS);
+    // An optional trunk zero in brackets, `+44 (0)20 …`, counts as one digit more.
+    let most = most + usize::from(matched.contains("(0)"));
+    let length = cut(matched, most + if double_zero { 2 } else { 0 });
+    let count = matched
+        .get(prefix..length)?
+        .bytes()
+        .filter(u8::is_ascii_digit)
+        .count();
+    if count < fewest && !(labelled && count >= 7) {
+        return None;
+    }
+    ending(candidate, length, if labelled { 92 } else { 88 })
+}
+
+fn north_america(candidate: &Candidate<'_>) -> Option<Hit> {
+    let digits: Vec<u8> = candidate
+        .matched()
+        .bytes()
+        .filter(u8::is_ascii_digit)
+        .collect();
+    let area = if digits.first() == Some(&b'1') { 1 } else { 0 };
+    let exchange = digits.get(area + 3).is_some_and(|d| *d >= b'2');
+    let labelled = candidate.context.names(WORDS);
+    let dotted = candidate.matched().contains('.');
+    if !exchange && !labelled {
+        return None;
+    }
+    let before = candidate.previous().is_some_and(|b| b == b'-' || b == b'/');
+    if before && !labelled {
+        return None;
+    }
+    ending(
+        candidate,
+        candidate.matched().len(),
+        if dotted && !labelled { 80 } else { 86 },
+    )
+}
+
+fn national(candidate: &Candidate<'_>) -> Option<Hit> {
+    let matched = candidate.matched();
+    let length = cut(matched, 11);
+    let matched = matched.get(..length)?;
+    let digits = matched.bytes().filter(u8::is_ascii_digit).count();
+    let groups: Vec<&str> = matched
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|g| !g.is_empty())
+        .collect();
+    let labelled = candidate.context.names(WORDS);
+    let short = groups.iter().skip(1).any(|group| group.len() < 2);
+    if !(9..=12).contains(&digits) || short || is_date(&groups) {
+        return None;
+    }
+    let mixed = ['.', '/', '-', ' ']
+        .iter()
+        .filter(|mark| matched.contains(**mark))
+        .count();
+    if mixed > 2 && !labelled {
+        return None;
+    }
+    ending(candidate, length, if labelled { 88 } else { 76 })
+}
+
+fn named_number(candidate: &Candidate<'_>) -> Option<Hit> {
+    let matched = candidate.matched();
+    let digits = matched.bytes().filter(u8::is_ascii_digit).count();
+    let groups: Vec<&str> = matched
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|g| !g.is_empty())
+        .collect();
+    if !(7..=15).contains(&digits) || is_date(&groups) || !candidate.context.names(WORDS) {
+        return None;
+    }
+    let hit = ending(candidate, matched.len(), 72)?;
+    hit.by_context()
+}
+
+/// A hit of that length, if no digit or letter goes on behind it.
+fn ending(candidate: &Candidate<'_>, length: usize, score: u8) -> Option<Hit> {
+    let end = candidate.start + length;
+    let next = candidate.text.as_bytes().get(end);
+    if next.is_some_and(|b| b.is_ascii_alphanumeric() && !matches!(b, b'x' | b'e') || *b == b'_') {
+        return None;
+    }
+    let whole = candidate.whole(Label::PHONE, score)?;
+    Some(Hit { end, ..whole })
+}
+
+/// The length of the text up to the group border before more than `most` digits.
+fn cut(text: &str, most: usize) -> usize {
+    let mut count = 0;
+    let mut border = text.len();
+    for (at, byte) in text.bytes().enumerate() {
+        if byte.is_ascii_digit() {
+            count += 1;
+            if count > most {
+                return border;
+            }
+        } else if at > 0 && text.as_bytes().get(at - 1).is_some_and(u8::is_ascii_digit) {
+            border = at;
+        }
+    }
+    text.len()
+}
+
+/// Day, month and year in some order, or a date and a time.
+fn is_date(groups: &[&str]) -> bool {
+    let number = |at: usize| {
+        groups
+            .get(at)
+            .and_then(|g| g.parse::<u32>().ok())
+            .unwrap_or(99)
+    };
+    let length = |at: usize| groups.get(at).map_or(0, |g| g.len());
+    let year = |at: usize| length(at) == 4 && (1900..2100).contains(&number(at));
+    let pair = |a: usize, b: usize| {
+        length(a) <= 2
+            && length(b) <= 2
+            && (1..=31).contains(&number(a))
+            && (1..=31).contains(&number(b))
+    };
+    (year(0) && pair(1, 2)) || (pair(0, 1) && year(2)) || (groups.len() == 2 && year(0) && year(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::testing::{found, nothing};
+
+    #[test]
+    fn numbers_as_people_write_them() {
+        for number in [
+            "+1-477-555-8464",
+            "(415) 555-0132",
+            "717.555.2830",
+            "+49 30 6763086",
+            "+44 (0)20 7946 0958",
+            "+48 510 070 890",
+            "06 59 85 49 04",
+            "020 7946 0958",
+            "06-10446904",
+            "905-674-3793",
+            "+15551234567",
+            "0171/1234567",
+        ] {
+            found(&format!("x {number}, y"), "PHONE", &[number]);
+        }
+        found("phone: 5105550132", "PHONE", &["5105550132"]);
+        found("numer telefonu: 510-070-889.", "PHONE", &["510-070-889"]);
+        found(
+            "Ref 943 476 591, then call (415) 555-0132, please",
+            "PHONE",
+            &["(415) 555-0132"],
+        );
+    }
+
+    #[test]
+    fn other_numbers() {
+        for text in [
+            "2024-01-02 10:20:30",
+            "01.02.2024 10:30",
+            "01-02-2024",
+            "id 5105550132",
+            "0.123 0.456 0.789",
+            "v1.02.0345",
+            "1748500000123",
+            "10 000 000 000",
+            "lines 120-340",
+            "0x1234567890",
+        ] {
+            nothing(text);
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! What a value beside a label such as `password` is worth: a secret, a word, or a stand-in.
+
+/// From what is certainly no secret to what certainly is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Worth {
+    /// A stand-in: `${VAR}`, `<password>`, `***`, `null`, a call, a reference in code.
+    Placeholder,
+    /// One plain word or identifier.
+    Word,
+    /// Letters with digits or marks, as people choose passwords.
+    Chosen,
+    /// What only a generator writes.
+    Random,
+}
+
+/// Values that say what would stand there, in code and in prose.
+const STANDINS: &[&str] = &[
+    "null",
+    "none",
+    "nil",
+    "true",
+    "false",
+    "undefined",
+    "string",
+    "str",
+    "bytes",
+    "int",
+    "bool",
+    "number",
+    "optional",
+    "required",
+    "redacted",
+    "masked",
+    "hidden",
+    "empty",
+    "unset",
+    "default",
+    "password",
+    "passwd",
+    "secret",
+    "token",
+    "value",
+    "text",
+    "varchar",
+    "char",
+    "self",
+    "this",
+    "option",
+    "any",
+    "object",
+    "never",
+    "void",
+    "todo",
+    "tbd",
+    "n/a",
+    "enabled",
+    "disabled",
+    "invalid",
+    "missing",
+    "changed",
+    "expired",
+    "incorrect",
+    "wrong",
+    "reset",
+    "not",
+    "the",
+    "basic",
+    "bearer",
+    "digest",
+    "yes",
+    "no",
+    "ok",
+];
+
+impl Worth {
+    /// Judges by shape alone.
+    pub(super) fn of(value: &str) -> Self {
+        if stands_in(value) || is_code(value) {
+            return Worth::Placeholder;
+        }
+        let shape = Shape::of(value);
+        if shape.others == 0 && shape.digits == 0 {
+            // Letters only: random if the case changes often, as in base64 of random bytes.
+            let changes = shape.changes * 4 >= value.len();
+            return if value.len() >= 20 && changes {
+                Worth::Random
+            } else {
+                Worth::Word
+            };
+        }
+        if shape.letters() == 0 && shape.digits < 6 {
+            return if shape.others > 2 && value.len() > 5 {
+                Worth::Chosen
+            } else {
+                Worth::Placeholder
+            };
+        }
+        let cased = shape.upper >= 3 && shape.lower >= 3 && shape.changes * 4 >= value.len();
+        let mixed = shape.distinct >= 8 && shape.letters() >= 2 && (shape.digits >= 2 || cased);
+        let spread = shape.others <= value.len() / 4;
+        if value.len() >= 16 && mixed && spread {
+            Worth::Random
+        } else {
+            Worth::Chosen
+        }
+    }
+}
+
+struct Shape {
+    upper: usize,
+    lower: usize,
+    digits: usize,
+    others: usize,
+    /// How often the class changes from one character to the next.
+    changes: usize,
+    distinct: u32,
+}
+
+impl Shape {
+    fn of(value: &str) -> Self {
+        let mut shape = Shape {
+            upper: 0,
+            lower: 0,
+            digits: 0,
+            others: 0,
+            changes: 0,
+            distinct: 0,
+        };
+        let mut seen = 0u128;
+        let mut last = None;
+        for byte in value.bytes() {
+            let class = match byte {
+                b'A'..=b'Z' => &mut shape.upper,
+                b'0'..=b'9' => &mut shape.digits,
+                b'_' | b'-' | b'a'..=b'z' => &mut shape.lower,
+                _ => &mut shape.others,
+            };
+            *class += 1;
+            let kind = (byte.is_ascii_uppercase(), byte.is_ascii_digit());
+            shape.changes += usize::from(last.is_some_and(|last| last != kind));
+            last = Some(kind);
+            seen |= 1u128 << (byte & 0x7F);
+        }
+        shape.distinct = seen.count_ones();
+        shape
+    }
+
+    fn letters(&self) -> usize {
+        self.upper + self.lower
+    }
+}
+
+fn stands_in(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let trimmed = lower.trim_matches(['<', '>', '[', ']', '{', '}', '(', ')', ' ', '.']);
+    let filler = |b: u8| matches!(b, b'*' | b'x' | b'.' | b'-' | b'_' | b'#' | b'?' | b' ');
+    value.chars().count() < 3
+        || value.starts_with(['<', '{', '['])
+        || value.starts_with("${")
+        || value.starts_with("$(")
+        || value.starts_with("$(")
+        || value.starts_with("%(")
+        || value.starts_with("%{")
+        || value.contains("{{")
+        || is_variable(value)
+        || STANDINS.contains(&trimmed)
+        || lower.bytes().all(filler)
+        || value.bytes().all(|b| Some(b) == value.bytes().next())
+        || [
+            "your_",
+            "your-",
+            "yourp",
+            "yours",
+            "placeholder",
+            "redacted",
+            "****",
+            "xxxx",
+            "...",
+            "…",
+        ]
+        .iter()
+        .any(|mark| lower.contains(mark))
+}
+
+/// `$NAME`, `%NAME%` and the like.
+fn is_variable(value: &str) -> bool {
+    let name = |text: &str| {
+        !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    };
+    let shell = value.strip_prefix('$').is_some_and(|rest| {
+        name(rest)
+            && rest
+                .bytes()
+                .next()
+                .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+            && (rest.bytes().all(|b| !b.is_ascii_lowercase())
+                || !rest.bytes().any(|b| b.is_ascii_digit()))
+    });
+    let windows = value
+        .strip_prefix('%')
+        .and_then(|rest| rest.strip_suffix('%'))
+        .is_some_and(name);
+    shell || windows
+}
+
+/// A call, a path of names, an index: what code writes where a value would stand.
+fn is_code(value: &str) -> bool {
+    let name = |text: &str| {
+        text.bytes()
+            .next()
+            .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    };
+    let called = |open: char| {
+        value.split_once(open).is_some_and(|(head, _)| {
+            head.trim_start_matches(['&', '*', '!'])
+                .split(['.', ':'])
+                .filter(|p| !p.is_empty())
+                .all(name)
+                && !head.is_empty()
+        })
+    };
+    let path = |separator: &str| {
+        value.contains(separator)
+            && value.split(separator).all(name)
+            && value
+                .split(separator)
+                .all(|part| part.bytes().filter(u8::is_ascii_digit).count() <= 1)
+    };
+    called('(') || called('[') || path(".") || path("::") || path("->") || value.starts_with('&')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_ranked() {
+        for value in [
+            "${VAR}",
+            "$DB_PASS",
+            "<password>",
+            "****",
+            "null",
+            "get_token()",
+            "self.password",
+            "os.environ[\"X\"]",
+            "your-api-key",
+            "xxxxxxxx",
+            "1234",
+            "&str",
+            "config::token",
+        ] {
+            assert_eq!(Worth::of(value), Worth::Placeholder, "{value}");
+        }
+        for value in ["hunter", "refresh_token", "CamelCase", "correct-horse"] {
+            assert_eq!(Worth::of(value), Worth::Word, "{value}");
+        }
+        for value in ["hunter2", "P@ssw0rd!", "Summer2024", "12345678", "a1b2c3d4"] {
+            assert_eq!(Worth::of(value), Worth::Chosen, "{value}");
+        }
+        for value in [
+            "wJalrXUtnFEMI/K7MDENG/bPxRfiCY",
+            "3f786850e387550fdab836ed7e6dc881de23001b",
+        ] {
+            assert_eq!(Worth::of(value), Worth::Random, "{value}");
+        }
+    }
+}
