@@ -23,33 +23,42 @@ impl<'t> Context<'t> {
 
     /// Whether one of the words (lower case) stands before the value or in its key.
     pub(crate) fn names(&self, words: &[&str]) -> bool {
-        words.iter().any(|word| {
-            holds_word(self.before, word.as_bytes())
-                || self
-                    .key
-                    .is_some_and(|key| holds_word(key.as_bytes(), word.as_bytes()))
+        holds_word(self.before, words)
+            || self
+                .key
+                .is_some_and(|key| holds_word(key.as_bytes(), words))
+    }
+}
+
+/// Whether `text` holds one of the words in any ASCII case, not inside a longer word. A change
+/// from lower to upper case is a word boundary too: `phoneNumber`.
+fn holds_word(text: &[u8], words: &[&str]) -> bool {
+    text.split(|b| b.is_ascii() && !b.is_ascii_alphabetic())
+        .filter(|run| !run.is_empty())
+        .any(|run| {
+            let mut rest = run;
+            while !rest.is_empty() {
+                let humps = rest.windows(2).position(|pair| match pair {
+                    [left, right] => left.is_ascii_lowercase() && right.is_ascii_uppercase(),
+                    _ => false,
+                });
+                let (word, behind) = rest
+                    .split_at_checked(humps.map_or(rest.len(), |at| at + 1))
+                    .unwrap_or_default();
+                if is_one_of(word, words) {
+                    return true;
+                }
+                rest = behind;
+            }
+            // `SSNs`, `iPhone`: the run as a whole.
+            is_one_of(run, words)
         })
-    }
 }
 
-/// Whether `text` holds `word` in any ASCII case, not inside a longer word. A change from lower
-/// to upper case is a word boundary too: `phoneNumber`.
-pub(crate) fn holds_word(text: &[u8], word: &[u8]) -> bool {
-    text.windows(word.len()).enumerate().any(|(at, window)| {
-        window.eq_ignore_ascii_case(word)
-            && boundary(at.checked_sub(1).and_then(|b| text.get(b)), window.first())
-            && boundary(window.last(), text.get(at + word.len()))
-    })
-}
-
-fn boundary(left: Option<&u8>, right: Option<&u8>) -> bool {
-    match (left, right) {
-        (Some(l), Some(r)) => {
-            !(l.is_ascii_alphabetic() && r.is_ascii_alphabetic())
-                || (l.is_ascii_lowercase() && r.is_ascii_uppercase())
-        }
-        _ => true,
-    }
+fn is_one_of(word: &[u8], words: &[&str]) -> bool {
+    words
+        .iter()
+        .any(|known| known.len() == word.len() && known.as_bytes().eq_ignore_ascii_case(word))
 }
 
 #[cfg(test)]
@@ -58,10 +67,10 @@ mod tests {
 
     #[test]
     fn words_are_found_at_their_boundaries() {
-        assert!(holds_word(b"my SSN: ", b"ssn"));
-        assert!(holds_word(b"userSsnNumber", b"ssn"));
-        assert!(holds_word(b"ssn_1=", b"ssn"));
-        assert!(!holds_word(b"assn ", b"ssn"));
-        assert!(!holds_word(b"lessno", b"ssn"));
+        assert!(holds_word(b"my SSN: ", &["ssn"]));
+        assert!(holds_word(b"userSsnNumber", &["ssn"]));
+        assert!(holds_word(b"ssn_1=", &["ssn"]));
+        assert!(!holds_word(b"assn ", &["ssn"]));
+        assert!(!holds_word(b"lessno", &["ssn"]));
     }
 }
