@@ -387,23 +387,23 @@ impl Sessions {
     }
 
     /// Writes `audit.gap` for every event that may be missing, before anything else happens in the
-    /// session.
+    /// session. A gap is forgotten only with the write after its record: declared twice is better
+    /// than never.
     async fn declare_gaps(&self, turn: &mut Turn) -> Result<(), SessionError> {
-        while let Some(missing) = turn.state.gaps.pop() {
-            let journal = &self.shared.journal;
+        for missing in turn.state.gaps.clone() {
             let gap = AuditGap {
                 subject: subject(turn.reference()),
                 missing,
             };
             let event = gap.build(turn.link()).map_err(|_| SessionError::Log)?;
-            let (stored, logged) =
-                tokio::join!(turn.record(event.bytes()), journal.append(event.clone()));
+            let append = self.shared.journal.append(event.clone());
+            let (stored, logged) = tokio::join!(turn.record(event.bytes()), append);
+            stored?;
             if logged.is_err() {
-                turn.state.gaps.push(missing);
                 turn.unlogged();
                 return Err(SessionError::Log);
             }
-            stored?;
+            turn.state.gaps.retain(|gap| *gap != missing);
         }
         Ok(())
     }

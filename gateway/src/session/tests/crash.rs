@@ -1,0 +1,281 @@
+use super::*;
+use crate::session::store::faulty::Fault;
+
+const LOGGED: &str = "exchange.admitted";
+
+/// Where a session's log ends, as the log's recovery would say.
+fn last_logged(house: &House, reference: &str) -> Logged {
+    let events = house.pages.events.lock();
+    let last = events
+        .iter()
+        .rfind(|event| event.contains(reference))
+        .unwrap();
+    let read: serde_json::Value = serde_json::from_str(last).unwrap();
+    let digest = state::after(Link::START, last.as_bytes()).sprev;
+    Logged {
+        sid: reference.to_owned(),
+        sseq: read["sseq"].as_u64().unwrap(),
+        digest,
+    }
+}
+
+#[tokio::test]
+async fn the_log_was_ahead_and_the_chain_goes_on_behind_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let house = House::open(dir.path());
+    let ann = caller("ann", "t");
+    let opened = house.sessions.open(&ann).await.unwrap();
+    let id = opened.id.expose().as_str();
+    let mut turn = house.sessions.turn(&ann, Some(id)).await.unwrap();
+    record(&house, &mut turn, LOGGED).await.unwrap();
+    let copy = house.crash(dir.path());
+    // The log took the outcome; the store did not sync it.
+    finish(&house, turn, "exchange.settled").await;
+
+    let next = House::open_with(copy.path(), limits(), house.pages.clone(), NOW_US);
+    let logged = [last_logged(&house, &opened.reference)];
+    assert_eq!(next.sessions.replay(&logged).await.unwrap(), 0);
+    let turn = next.sessions.turn(&ann, Some(id)).await.unwrap();
+    assert_eq!(turn.link().sseq, 3);
+    finish(&next, turn, LOGGED).await;
+    chain_is_whole(&next, &opened.reference);
+    assert!(
+        !next
+            .pages
+            .kinds(&opened.reference)
+            .contains(&"audit.gap".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn the_store_was_ahead_and_the_gap_is_declared() {
+    let dir = tempfile::tempdir().unwrap();
+    let house = House::open(dir.path());
+    let ann = caller("ann", "t");
+    let opened = house.sessions.open(&ann).await.unwrap();
+    let id = opened.id.expose().as_str();
+    let logged = [last_logged(&house, &opened.reference)];
+    let mut turn = house.sessions.turn(&ann, Some(id)).await.unwrap();
+    let lost = event(&turn, LOGGED);
+    turn.record(&lost).await.unwrap();
+    let copy = house.crash(dir.path());
+
+    for replayed in [true, false] {
+        let again = House::crash(&house, copy.path());
+        let next = House::open_with(again.path(), limits(), Arc::default(), NOW_US);
+        if replayed {
+            assert_eq!(next.sessions.replay(&logged).await.unwrap(), 0);
+        }
+        // Without the log's word, the turn that was cut short is doubt enough.
+        let turn = next.sessions.turn(&ann, Some(id)).await.unwrap();
+        assert_eq!(turn.link().sseq, 3);
+        turn.release().await.unwrap();
+        let gap = &next.pages.of(&opened.reference)[0];
+        assert_eq!(
+            (&gap["kind"], &gap["missing"], &gap["sseq"]),
+            (&"audit.gap".into(), &1.into(), &2.into())
+        );
+        let digest = state::after(Link::START, &lost).sprev;
+        assert_eq!(gap["sprev"], gatehouse_envelope::digest::hex(&digest));
+        // Declared once.
+        next.sessions
+            .turn(&ann, Some(id))
+            .await
+            .unwrap()
+            .release()
+            .await
+            .unwrap();
+        assert_eq!(next.pages.of(&opened.reference).len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_clean_stop_leaves_no_doubt() {
+    let dir = tempfile::tempdir().unwrap();
+    let ann = caller("ann", "t");
+    let (id, reference, pages) = {
+        let house = House::open(dir.path());
+        let opened = house.sessions.open(&ann).await.unwrap();
+        let mut turn = house
+            .sessions
+            .turn(&ann, Some(opened.id.expose()))
+            .await
+            .unwrap();
+        record(&house, &mut turn, LOGGED).await.unwrap();
+        finish(&house, turn, "exchange.settled").await;
+        (opened.id, opened.reference, house.pages.clone())
+    };
+    let next = House::open_with(dir.path(), limits(), pages, NOW_US);
+    let turn = next.sessions.turn(&ann, Some(id.expose())).await.unwrap();
+    finish(&next, turn, LOGGED).await;
+    chain_is_whole(&next, &reference);
+    assert_eq!(next.pages.kinds(&reference).len(), 4);
+}
+
+/// The fault table: whether a failed write was persisted or not, the turn ends, the next turn
+/// works, the chain has no number twice, and the doubtful event is declared.
+#[tokio::test]
+async fn a_failed_write_ends_the_turn_and_is_declared() {
+    for fault in [Fault::Fails, Fault::FailsButPersists] {
+        let dir = tempfile::tempdir().unwrap();
+        let house = House::open(dir.path());
+        let ann = caller("ann", "t");
+        let opened = house.sessions.open(&ann).await.unwrap();
+        let id = opened.id.expose().as_str();
+        let mut turn = house.sessions.turn(&ann, Some(id)).await.unwrap();
+        let event = event(&turn, LOGGED);
+        house
+            .pages
+            .append(Event::from_bytes(event.clone()).unwrap())
+            .await
+            .unwrap();
+        house.faults.break_next(fault);
+        assert!(
+            matches!(turn.record(&event).await, Err(SessionError::Store(_))),
+            "{fault:?}"
+        );
+        assert!(
+            matches!(turn.release().await, Err(SessionError::Conflict)),
+            "{fault:?}"
+        );
+
+        let turn = house.sessions.turn(&ann, Some(id)).await.unwrap();
+        finish(&house, turn, "exchange.settled").await;
+        let kinds = house.pages.kinds(&opened.reference);
+        assert_eq!(
+            kinds,
+            ["session.open", LOGGED, "audit.gap", "exchange.settled"],
+            "{fault:?}"
+        );
+        chain_is_whole(&house, &opened.reference);
+    }
+}
+
+#[tokio::test]
+async fn a_failed_open_leaves_nothing_usable() {
+    for fault in [Fault::Fails, Fault::FailsButPersists] {
+        let dir = tempfile::tempdir().unwrap();
+        let house = House::open(dir.path());
+        house.faults.break_next(fault);
+        let opened = house.sessions.open(&caller("ann", "t")).await;
+        assert!(matches!(opened, Err(SessionError::Store(_))), "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_log_did_not_take_is_declared() {
+    let dir = tempfile::tempdir().unwrap();
+    let house = House::open(dir.path());
+    let ann = caller("ann", "t");
+    let opened = house.sessions.open(&ann).await.unwrap();
+    let id = opened.id.expose().as_str();
+    let mut turn = house.sessions.turn(&ann, Some(id)).await.unwrap();
+    house.pages.refuse(true);
+    assert!(record(&house, &mut turn, LOGGED).await.is_err());
+    turn.unlogged();
+    turn.release().await.unwrap();
+    // While the log refuses, no turn begins, and nothing is forgotten.
+    assert!(matches!(
+        house.sessions.turn(&ann, Some(id)).await,
+        Err(SessionError::Log)
+    ));
+    assert!(matches!(
+        house.sessions.open(&ann).await,
+        Err(SessionError::Log)
+    ));
+    assert!(matches!(
+        house.sessions.turn(&ann, None).await,
+        Err(SessionError::Log)
+    ));
+    house.pages.refuse(false);
+    house
+        .sessions
+        .turn(&ann, Some(id))
+        .await
+        .unwrap()
+        .release()
+        .await
+        .unwrap();
+    let missing: Vec<_> = house
+        .pages
+        .of(&opened.reference)
+        .iter()
+        .skip(1)
+        .map(|e| e["missing"].clone())
+        .collect();
+    assert!(missing.contains(&1.into()), "{missing:?}");
+    let numbers: Vec<u64> = house
+        .pages
+        .of(&opened.reference)
+        .iter()
+        .map(|e| e["sseq"].as_u64().unwrap())
+        .collect();
+    assert!(
+        numbers.windows(2).all(|pair| pair[0] < pair[1]),
+        "{numbers:?}"
+    );
+    // Every number is a record or declared missing.
+    let last = *numbers.last().unwrap();
+    for number in 0..last {
+        assert!(
+            numbers.contains(&number) || missing.contains(&number.into()),
+            "{number}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_late_holder_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let house = House::open(dir.path());
+    let ann = caller("ann", "t");
+    let opened = house.sessions.open(&ann).await.unwrap();
+    let id = opened.id.expose().as_str();
+    let mut late = house.sessions.turn(&ann, Some(id)).await.unwrap();
+    // Two processes on one store: the second view has its own line and its own holder.
+    let other = House {
+        sessions: Sessions {
+            shared: Arc::new(Shared {
+                store: house.sessions.shared.store.clone(),
+                registry: house.sessions.shared.registry.clone(),
+                keyring: house.sessions.shared.keyring.clone(),
+                journal: house.pages.clone(),
+                clock: house.clock.clone(),
+                limits: limits(),
+                holder: house.sessions.shared.holder ^ 1,
+                chains: Chains::default(),
+                queue: Queue::default(),
+            }),
+        },
+        database: house.database.clone(),
+        faults: house.faults.clone(),
+        pages: house.pages.clone(),
+        clock: house.clock.clone(),
+    };
+    assert!(matches!(
+        other.sessions.turn(&ann, Some(id)).await,
+        Err(SessionError::Busy)
+    ));
+    house.clock.advance(Duration::from_secs(59));
+    late.renew().await.unwrap();
+    house.clock.advance(Duration::from_secs(59));
+    assert!(matches!(
+        other.sessions.turn(&ann, Some(id)).await,
+        Err(SessionError::Busy)
+    ));
+    house.clock.advance(Duration::from_secs(2));
+    let mut newer = other.sessions.turn(&ann, Some(id)).await.unwrap();
+    newer.state_mut().vault = Zeroizing::new(b"newer".to_vec());
+    record(&other, &mut newer, LOGGED).await.unwrap();
+
+    late.state_mut().vault = Zeroizing::new(b"late".to_vec());
+    assert!(matches!(late.renew().await, Err(SessionError::Conflict)));
+    let event = event(&late, "exchange.settled");
+    assert!(matches!(
+        late.finish(&event).await,
+        Err(SessionError::Conflict)
+    ));
+    newer.release().await.unwrap();
+    let turn = other.sessions.turn(&ann, Some(id)).await.unwrap();
+    assert_eq!(turn.vault(), b"newer");
+}

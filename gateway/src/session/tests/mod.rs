@@ -1,0 +1,195 @@
+//! Sessions on the real embedded store, with a log that only remembers.
+
+mod crash;
+mod damage;
+mod life;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use gatehouse_envelope::keys::FileKeys;
+use parking_lot::Mutex;
+
+use super::*;
+use crate::{
+    audit::BookError,
+    clock::TestClock,
+    registry::{CachePolicy, Database, EmbeddedRegistry},
+    session::store::{EmbeddedStore, faulty::Faulty},
+};
+
+/// A log in memory that can be told to refuse.
+#[derive(Default)]
+pub(super) struct Pages {
+    events: Mutex<Vec<String>>,
+    refuses: AtomicBool,
+}
+
+impl Pages {
+    /// The events of one session, in order.
+    fn of(&self, reference: &str) -> Vec<serde_json::Value> {
+        let events = self.events.lock();
+        let all = events
+            .iter()
+            .map(|event| serde_json::from_str(event).unwrap());
+        all.filter(|event: &serde_json::Value| event["sid"] == reference)
+            .collect()
+    }
+
+    fn kinds(&self, reference: &str) -> Vec<String> {
+        self.of(reference)
+            .iter()
+            .map(|event| event["kind"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    fn refuse(&self, refuse: bool) {
+        self.refuses.store(refuse, Ordering::SeqCst);
+    }
+}
+
+#[async_trait::async_trait]
+impl Journal for Pages {
+    async fn append(&self, event: Event) -> Result<(), BookError> {
+        if self.refuses.load(Ordering::SeqCst) {
+            return Err(BookError::Late);
+        }
+        self.events
+            .lock()
+            .push(String::from_utf8(event.bytes().to_vec()).unwrap());
+        Ok(())
+    }
+
+    async fn take(&self, event: Event) -> Result<(), BookError> {
+        self.append(event).await
+    }
+}
+
+/// One process's sessions in a directory.
+pub(super) struct House {
+    pub(super) sessions: Sessions,
+    pub(super) database: Arc<Database>,
+    pub(super) faults: Arc<Faulty>,
+    pub(super) pages: Arc<Pages>,
+    pub(super) clock: Arc<TestClock>,
+}
+
+pub(super) const NOW_US: i64 = 1_795_961_100_000_000;
+
+pub(super) fn limits() -> Limits {
+    Limits {
+        wait: Duration::from_millis(50),
+        ..Limits::default()
+    }
+}
+
+impl House {
+    pub(super) fn open(dir: &std::path::Path) -> Self {
+        Self::open_with(dir, limits(), Arc::new(Pages::default()), NOW_US)
+    }
+
+    pub(super) fn open_with(
+        dir: &std::path::Path,
+        limits: Limits,
+        pages: Arc<Pages>,
+        now_us: i64,
+    ) -> Self {
+        let clock = Arc::new(TestClock::new(now_us));
+        let database = Arc::new(Database::open(&dir.join("sessions.redb")).unwrap());
+        let registry: Arc<dyn Registry> = Arc::new(EmbeddedRegistry::new(database.clone()));
+        let provider = Arc::new(FileKeys::open_or_create(&dir.join("keys/root")).unwrap());
+        let policy = CachePolicy::default();
+        let keyring = Keyring::new(provider, registry.clone(), clock.clone(), policy);
+        let store = EmbeddedStore::new(database.clone(), clock.clone());
+        let faults = Arc::new(Faulty::new(Arc::new(store)));
+        let sessions = Sessions::new(Parts {
+            store: faults.clone(),
+            registry,
+            keyring: Arc::new(keyring),
+            journal: pages.clone(),
+            clock: clock.clone(),
+            limits,
+        });
+        Self {
+            sessions: sessions.unwrap(),
+            database,
+            faults,
+            pages,
+            clock,
+        }
+    }
+
+    /// What another process finds if this one dies now: a copy of everything on the disk.
+    pub(super) fn crash(&self, dir: &std::path::Path) -> tempfile::TempDir {
+        let copy = tempfile::tempdir().unwrap();
+        std::fs::create_dir(copy.path().join("keys")).unwrap();
+        for file in ["sessions.redb", "keys/root"] {
+            std::fs::copy(dir.join(file), copy.path().join(file)).unwrap();
+        }
+        copy
+    }
+}
+
+pub(super) fn caller(name: &str, tenant: &str) -> Caller {
+    Caller {
+        key_id: format!("k_{name}"),
+        name: name.to_owned(),
+        tenant: tenant.to_owned(),
+        agent: None,
+        token_digest: [1; 32],
+    }
+}
+
+/// An event as the pipeline would write it.
+pub(super) fn event(turn: &Turn, kind: &str) -> Vec<u8> {
+    let link = turn.link();
+    let sprev = gatehouse_envelope::digest::hex(&link.sprev);
+    let (sid, sseq) = (turn.reference(), link.sseq);
+    format!(r#"{{"kind":"{kind}","sid":"{sid}","sseq":{sseq},"sprev":"{sprev}"}}"#).into_bytes()
+}
+
+/// Records an event in the store and the log.
+pub(super) async fn record(house: &House, turn: &mut Turn, kind: &str) -> Result<(), SessionError> {
+    let event = event(turn, kind);
+    turn.record(&event).await?;
+    house
+        .pages
+        .append(Event::from_bytes(event).unwrap())
+        .await
+        .map_err(|_| SessionError::Log)
+}
+
+/// Ends a turn with an event.
+pub(super) async fn finish(house: &House, turn: Turn, kind: &str) {
+    let event = event(&turn, kind);
+    house
+        .pages
+        .append(Event::from_bytes(event.clone()).unwrap())
+        .await
+        .unwrap();
+    turn.finish(&event).await.unwrap();
+}
+
+/// Checks that a session's records form one chain without holes.
+pub(super) fn chain_is_whole(house: &House, reference: &str) {
+    let events = house.pages.events.lock();
+    let mut link = Link::START;
+    for event in events.iter().filter(|event| event.contains(reference)) {
+        let read: serde_json::Value = serde_json::from_str(event).unwrap();
+        assert_eq!(read["sseq"], link.sseq, "{event}");
+        assert_eq!(
+            read["sprev"],
+            gatehouse_envelope::digest::hex(&link.sprev),
+            "{event}"
+        );
+        link = state::after(link, event.as_bytes());
+    }
+    assert!(link.sseq > 0, "no records at all");
+}
+
+pub(super) fn absence<T>(result: Result<T, SessionError>) -> Absence {
+    match result {
+        Err(SessionError::NotFound(absence)) => absence,
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("found"),
+    }
+}
