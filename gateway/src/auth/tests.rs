@@ -107,7 +107,7 @@ async fn everything_else_is_refused() {
         &format!("{good}.x"),
         &format!("{good} "),
         &format!("{good}, {good}"),
-        &good[..good.len() - 1],
+        good.get(..40).unwrap(),
         &good.replace("gk_", "GK_"),
         &good.replace("gk_", ""),
         "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.",

@@ -1,11 +1,11 @@
 //! How sessions end: closed by their caller, revoked or erased by an operator, or past their time.
 
 use super::{
-    Absence, SessionError, SessionView, Sessions, is_reference,
+    Absence, SessionError, SessionView, Sessions,
+    begin::{is_reference, subject},
+    find::view,
     store::{Acquired, Sync},
-    subject,
     turn::Location,
-    view,
 };
 use crate::{
     audit::{AuditGap, BuildError, Event, Link, SessionEnd, SessionEnding},

@@ -134,7 +134,7 @@ async fn foreign_unknown_expired_and_ended_are_not_there() {
         "",
         "gs_",
         reference,
-        &id[..id.len() - 1],
+        id.get(..40).unwrap(),
         "gk_AAAA",
         "../../etc",
     ] {

@@ -9,9 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use gatehouse_envelope::keys::FileKeys;
 use parking_lot::Mutex;
 
-use super::*;
+use zeroize::Zeroizing;
+
+use super::{begin::is_reference, *};
 use crate::{
-    audit::BookError,
+    audit::{BookError, Event},
     clock::TestClock,
     registry::{CachePolicy, Database, EmbeddedRegistry},
     session::store::{EmbeddedStore, faulty::Faulty},

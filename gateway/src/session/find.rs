@@ -1,0 +1,143 @@
+//! Finding a session and opening what is kept of it, without its lease.
+
+use gatehouse_envelope::{keys::SessionKeys, secret::equal};
+
+use super::{
+    Absence, SessionError, SessionState, Sessions, begin::is_reference, store::Row, turn::Location,
+};
+use crate::{auth::Caller, registry::Table};
+
+/// What a session shows of itself. No values, no keys.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct SessionView {
+    /// The public reference.
+    pub reference: String,
+    /// Whose it is.
+    pub tenant: String,
+    /// The principal that opened it.
+    pub principal: String,
+    /// When it was opened, in microseconds since 1970 (UTC).
+    pub created_us: i64,
+    /// When it ends if no turn comes before.
+    pub expires_us: i64,
+    /// When it ends at the latest.
+    pub absolute_us: i64,
+    /// Turns that reached a provider.
+    pub steps: u64,
+    /// Records in its chain.
+    pub records: u64,
+    /// The public id of its key.
+    pub kid: String,
+}
+
+/// A session as it was read, opened.
+pub(super) struct Loaded {
+    pub(super) keys: SessionKeys,
+    pub(super) state: SessionState,
+    pub(super) version: u64,
+    pub(super) expires_us: i64,
+}
+
+impl Sessions {
+    /// Reads and opens a session without taking its lease. `None`: there is none, or no more.
+    pub(super) async fn peek(&self, location: &Location) -> Result<Option<Loaded>, SessionError> {
+        let Some(row) = self.shared.store.read(&location.name).await? else {
+            return Ok(None);
+        };
+        if self.shared.chains.put_back(&location.name, row.version) {
+            return Err(SessionError::Damaged);
+        }
+        let Some(wrapped) = self
+            .shared
+            .registry
+            .get(Table::SessionKeys, &location.name)
+            .await?
+        else {
+            return Ok(None);
+        };
+        let tenant_keys = self.shared.keyring.tenant(&location.tenant).await?;
+        let tenant_key = tenant_keys
+            .epoch(location.epoch)
+            .ok_or(SessionError::Damaged)?;
+        let keys = tenant_key.session(&location.reference, &wrapped)?;
+        let state = unseal(location, &keys, &row)?;
+        Ok(Some(Loaded {
+            keys,
+            state,
+            version: row.version,
+            expires_us: row.expires_us,
+        }))
+    }
+
+    pub(super) async fn check_owner(
+        &self,
+        caller: &Caller,
+        location: &Location,
+        loaded: &Loaded,
+    ) -> Result<(), SessionError> {
+        if !equal(
+            loaded.state.principal.as_bytes(),
+            caller.principal().as_bytes(),
+        ) {
+            let owner = self
+                .log_names(&location.tenant)
+                .await?
+                .principal(&loaded.state.principal);
+            let reference = location.reference.clone();
+            return Err(SessionError::NotFound(Absence::Foreign {
+                reference,
+                owner,
+            }));
+        }
+        if loaded.expires_us <= self.shared.clock.utc_us() {
+            return Err(SessionError::NotFound(Absence::Expired));
+        }
+        Ok(())
+    }
+
+    pub(super) async fn find_own(
+        &self,
+        caller: &Caller,
+        reference: &str,
+    ) -> Result<(Location, Loaded), SessionError> {
+        if !is_reference(reference) {
+            return Err(SessionError::NotFound(Absence::Malformed));
+        }
+        let keys = self.shared.keyring.tenant(&caller.tenant).await?;
+        for tenant_key in keys.newest_first() {
+            let location = Location::new(reference, &caller.tenant, tenant_key.epoch());
+            if let Some(loaded) = self.peek(&location).await? {
+                self.check_owner(caller, &location, &loaded).await?;
+                return Ok((location, loaded));
+            }
+        }
+        let newest = Location::new(reference, &caller.tenant, keys.current().epoch());
+        Err(SessionError::NotFound(self.absence(&newest).await?))
+    }
+}
+
+/// What the store has sealed, opened and read.
+pub(super) fn unseal(
+    location: &Location,
+    keys: &SessionKeys,
+    row: &Row,
+) -> Result<SessionState, SessionError> {
+    let plain = keys
+        .seal()
+        .open(&location.context(row.version), row.sealed.as_bytes())?;
+    SessionState::decode(&plain).map_err(|_| SessionError::Damaged)
+}
+
+pub(super) fn view(location: &Location, loaded: &Loaded) -> SessionView {
+    SessionView {
+        reference: location.reference.clone(),
+        tenant: location.tenant.clone(),
+        principal: loaded.state.principal.clone(),
+        created_us: loaded.state.created_us,
+        expires_us: loaded.expires_us,
+        absolute_us: loaded.state.absolute_us,
+        steps: loaded.state.steps,
+        records: loaded.state.link.sseq,
+        kid: loaded.keys.kid().to_owned(),
+    }
+}

@@ -1,0 +1,128 @@
+//! Taking the lease of a session that is there, and what has to be done before anything else.
+
+use std::{sync::Arc, time::Duration};
+
+use gatehouse_envelope::keys::SessionKeys;
+use tokio::time::Instant;
+
+use super::{
+    Absence, SessionError, SessionState, Sessions,
+    begin::subject,
+    find::{Loaded, unseal},
+    store::{Acquired, Row},
+    turn::{Head, Location, Turn},
+};
+use crate::audit::AuditGap;
+
+/// How long to wait before asking again for a lease that another process holds.
+const ASK_AGAIN: Duration = Duration::from_millis(100);
+
+impl Sessions {
+    /// Takes the lease of a session that is there and the caller's, as soon as it is free.
+    pub(super) async fn take(
+        &self,
+        location: Location,
+        peeked: Loaded,
+    ) -> Result<Turn, SessionError> {
+        let shared = &self.shared;
+        let deadline = Instant::now() + shared.limits.wait;
+        let place = shared.queue.wait(&location.name, shared.limits.wait).await;
+        let place = place.ok_or(SessionError::Busy)?;
+        let (fence, row) = loop {
+            match shared
+                .store
+                .acquire(&location.name, shared.holder, shared.limits.lease)
+                .await?
+            {
+                Acquired::Held { fence, row } => break (fence, row),
+                Acquired::Missing => {
+                    return Err(SessionError::NotFound(self.absence(&location).await?));
+                }
+                Acquired::Expired { fence, .. } => {
+                    shared.store.free(&location.name, fence).await?;
+                    return Err(SessionError::NotFound(Absence::Expired));
+                }
+                Acquired::Busy if Instant::now() + ASK_AGAIN < deadline => {
+                    tokio::time::sleep(ASK_AGAIN).await;
+                }
+                Acquired::Busy => return Err(SessionError::Busy),
+            }
+        };
+        let opened = self.under_lease(&location, peeked, &row);
+        let (keys, state) = match opened {
+            Ok(opened) => opened,
+            Err(error) => {
+                shared.store.free(&location.name, fence).await?;
+                return Err(error);
+            }
+        };
+        let mut turn = Turn {
+            shared: Arc::clone(shared),
+            keys: keys.with_uses(row.version, shared.limits.seals),
+            state,
+            head: Some(Head {
+                fence,
+                version: row.version,
+            }),
+            wrapped: None,
+            fresh: false,
+            broken: false,
+            expires_us: None,
+            _place: Some(place),
+            location,
+        };
+        self.declare_gaps(&mut turn).await?;
+        Ok(turn)
+    }
+
+    /// The state as it is under the lease: what was peeked at, if nobody has written since.
+    pub(super) fn under_lease(
+        &self,
+        location: &Location,
+        peeked: Loaded,
+        row: &Row,
+    ) -> Result<(SessionKeys, SessionState), SessionError> {
+        let chains = &self.shared.chains;
+        if chains.put_back(&location.name, row.version) || row.version < peeked.version {
+            return Err(SessionError::Damaged);
+        }
+        let Loaded {
+            keys,
+            mut state,
+            version,
+            ..
+        } = peeked;
+        if row.version != version {
+            state = unseal(location, &keys, row)?;
+        }
+        // A holder that is not this process and did not say goodbye was cut short, maybe between
+        // the store and the log.
+        if row.holder != 0 && row.holder != self.shared.holder {
+            state.gaps.push(state.link.sseq.saturating_sub(1));
+        }
+        chains.settle(&location.name, &mut state);
+        Ok((keys, state))
+    }
+
+    /// Writes `audit.gap` for every event that may be missing, before anything else happens in the
+    /// session. A gap is forgotten only with the write after its record: declared twice is better
+    /// than never.
+    async fn declare_gaps(&self, turn: &mut Turn) -> Result<(), SessionError> {
+        for missing in turn.state.gaps.clone() {
+            let gap = AuditGap {
+                subject: subject(turn.reference()),
+                missing,
+            };
+            let event = gap.build(turn.link()).map_err(|_| SessionError::Log)?;
+            let append = self.shared.journal.append(event.clone());
+            let (stored, logged) = tokio::join!(turn.record(event.bytes()), append);
+            stored?;
+            if logged.is_err() {
+                turn.unlogged();
+                return Err(SessionError::Log);
+            }
+            turn.state.gaps.retain(|gap| *gap != missing);
+        }
+        Ok(())
+    }
+}
