@@ -20,6 +20,8 @@ use crate::vault::{Shape, Vault};
 const DEEPEST_NESTING: usize = 8;
 /// Passes until no new value is learned. Two are usual; the bound only guards against faults.
 const MOST_PASSES: usize = 8;
+/// Every text is searched for every value of the session; more would make requests slow.
+const MOST_VALUES: usize = 50_000;
 /// The rule under which the session's own values are found again.
 pub(crate) const VAULT_RULE: &str = "vault";
 
@@ -127,6 +129,9 @@ pub(crate) fn settle<T>(
         let (receipt, after) = (search.receipt, search.vault.len());
         findings = search.findings;
         passes += 1;
+        if after > MOST_VALUES {
+            return Err(Refusal::TooManyValues);
+        }
         if after == before || passes == MOST_PASSES {
             return Ok((out, receipt));
         }

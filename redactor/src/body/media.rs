@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn only_what_it_says_passes() {
-        let png = BASE64.encode(b"\x89PNG\r\n\x1a\nrest");
+        let png = BASE64.encode(b"\x89PNG\r\n\x1a\nrests");
         let url = format!("data:image/png;base64,{png}");
         let images = policy("image/*");
         assert_eq!(verify_media(&url, "image/png", &images), Ok(()));

@@ -128,6 +128,9 @@ pub enum Refusal {
         /// Found by this rule.
         rule: &'static str,
     },
+    /// The session would hold more values than can be searched for in every text.
+    #[error("more values to replace than a session may hold")]
+    TooManyValues,
     /// The walk missed leaves: a fault of this program.
     #[error("{0} values were not looked at")]
     Unvisited(u32),
@@ -157,7 +160,7 @@ impl Refusal {
             | Self::Media { path, .. }
             | Self::NumberLiteral { path, .. }
             | Self::SignedChanged { path, .. } => Some(path),
-            Self::Scan(_) | Self::Unvisited(_) => None,
+            Self::Scan(_) | Self::TooManyValues | Self::Unvisited(_) => None,
         }
     }
 }

@@ -7,6 +7,9 @@ use super::{Decided, ReplyRefusal, Sight};
 /// JSON in JSON in JSON … is read as such down to here, as text below.
 const DEEPEST: usize = 8;
 
+/// More white space than this is text.
+const MOST_SPACE: usize = 256;
+
 /// A text that may turn out to be JSON.
 pub(super) enum Auto {
     Json(Box<Json>),
@@ -55,7 +58,7 @@ impl Auto {
                 let (key, depth) = (key.take(), *depth);
                 *self = match first {
                     Some('{' | '[') => Self::Json(Box::new(Json::new(key, depth))),
-                    None if !last => {
+                    None if !last && so_far.len() <= MOST_SPACE => {
                         *self = Self::Unclear {
                             space: so_far,
                             key,

@@ -49,6 +49,9 @@ pub(super) struct Text {
     alike: LookAlikes,
 }
 
+/// A finding of the engine: where, what, by which rule.
+type Found = (Range<usize>, Label, &'static str);
+
 /// Something to replace: a token of the session, or a finding.
 enum Span {
     Found(Range<usize>, Label, &'static str),
@@ -265,7 +268,7 @@ impl Text {
         &self,
         sight: &Sight<'_>,
         window: Range<usize>,
-    ) -> Result<Vec<(Range<usize>, Label, &'static str)>, ReplyRefusal> {
+    ) -> Result<Vec<Found>, ReplyRefusal> {
         let found = sight
             .cx
             .engine
@@ -291,7 +294,7 @@ impl Text {
         &self,
         sight: &Sight<'_>,
         found: &[(Range<usize>, usize)],
-        findings: Vec<(Range<usize>, Label, &'static str)>,
+        findings: Vec<Found>,
         limit: usize,
     ) -> Result<Vec<Span>, ReplyRefusal> {
         let mut spans: Vec<Span> = Vec::new();
