@@ -1,0 +1,343 @@
+//! The reply's side. Whole replies and stream events go through the same walk, and a whole text is
+//! a channel that gets one fragment, so what a caller sees cannot depend on how it was delivered.
+
+use std::collections::BTreeMap;
+
+use bytes::{Bytes, BytesMut};
+use gatehouse_redactor::json::{Document, Kind, Limits, Node, Splice};
+use gatehouse_redactor::reply::{Channel, ReplyContext, ReplyReceipt, ReplyRefusal};
+use gatehouse_redactor::{Engine, Policy, Pseudonyms, Vault};
+
+use crate::protocol::{
+    ChannelId, Closes, Facts, FieldId, Memory, Part, Place, Protocol, Role, Usage,
+};
+use crate::reject::{Code, Rejection};
+use crate::wire::sse::{self, Event};
+
+/// What one event became.
+pub struct Flow {
+    /// Frames to send before it, or instead of it.
+    pub frames: BytesMut,
+    /// The event itself, if it is one that must wait.
+    pub held: Option<Bytes>,
+    /// What it is to the stream.
+    pub role: Role,
+}
+
+/// What a reply turned out to hold.
+#[derive(Default)]
+pub struct Findings {
+    /// What was masked, restored and left standing.
+    pub receipt: ReplyReceipt,
+    /// Texts and channels searched.
+    pub visited: u64,
+    /// Texts that the provider signed or encrypted, to be recognised when they come back.
+    pub signed: Vec<String>,
+    /// Token counts, if the provider gave any.
+    pub usage: Usage,
+}
+
+/// The search of one reply.
+pub struct ReplySearch<'s> {
+    protocol: &'s dyn Protocol,
+    facts: &'s Facts,
+    rules: (&'s Engine, &'s Policy),
+    vault: &'s Vault,
+    limits: Limits,
+    channels: BTreeMap<ChannelId, Channel>,
+    signing: BTreeMap<ChannelId, String>,
+    memory: Memory,
+    findings: Findings,
+}
+
+/// What one walk over a document keeps in hand.
+#[derive(Clone, Copy)]
+struct Walk<'w> {
+    table: Table,
+    closes: &'w Closes,
+    names: &'w dyn Pseudonyms,
+}
+
+/// Which of the protocol's tables a walk asks.
+#[derive(Clone, Copy)]
+enum Table {
+    Event,
+    Whole,
+}
+
+impl<'s> ReplySearch<'s> {
+    /// A search with the session's own values.
+    pub fn new(
+        protocol: &'s dyn Protocol,
+        facts: &'s Facts,
+        rules: (&'s Engine, &'s Policy),
+        vault: &'s Vault,
+        limits: Limits,
+    ) -> Self {
+        Self {
+            protocol,
+            facts,
+            rules,
+            vault,
+            limits,
+            channels: BTreeMap::new(),
+            signing: BTreeMap::new(),
+            memory: Memory::default(),
+            findings: Findings::default(),
+        }
+    }
+
+    /// A whole reply, or a provider's error.
+    ///
+    /// # Errors
+    /// A typed rejection if it is not strict JSON, or holds what policy blocks.
+    pub fn whole(&mut self, body: &[u8], names: &dyn Pseudonyms) -> Result<Bytes, Rejection> {
+        let document = self.parse(body)?;
+        let root = document.root();
+        self.protocol.usage(root, &mut self.findings.usage);
+        let mut splice = Splice::new(&document);
+        let walk = Walk {
+            table: Table::Whole,
+            closes: &Closes::All,
+            names,
+        };
+        self.walk(root, &Place::default(), walk, &mut splice)?;
+        Ok(splice.finish().into())
+    }
+
+    /// One event of a stream.
+    ///
+    /// # Errors
+    /// As for [`ReplySearch::whole`]; the stream is over then.
+    pub fn event(&mut self, event: &Event, names: &dyn Pseudonyms) -> Result<Flow, Rejection> {
+        if self.protocol.end_marker() == Some(event.data.trim_ascii()) {
+            let frames = self.flush(&Closes::All, names)?;
+            let held = Some(sse::write(None, event.data.trim_ascii()));
+            return Ok(Flow {
+                frames,
+                held,
+                role: Role::Last,
+            });
+        }
+        let document = self.parse(&event.data)?;
+        let root = document.root();
+        self.protocol.usage(root, &mut self.findings.usage);
+        self.protocol.learn(root, &mut self.memory);
+        let (closes, role) = (self.protocol.closes(root), self.protocol.role(root));
+        let mut splice = Splice::new(&document);
+        let walk = Walk {
+            table: Table::Event,
+            closes: &closes,
+            names,
+        };
+        self.walk(root, &Place::default(), walk, &mut splice)?;
+        let mut frames = self.flush(&closes, names)?;
+        if self.protocol.is_hidden(root, self.facts) {
+            return Ok(Flow {
+                frames,
+                held: None,
+                role,
+            });
+        }
+        let name = self.protocol.event_name(root);
+        let frame = sse::write(name.as_deref().map(str::as_bytes), &splice.finish());
+        if role == Role::Middle {
+            frames.extend_from_slice(&frame);
+            return Ok(Flow {
+                frames,
+                held: None,
+                role,
+            });
+        }
+        Ok(Flow {
+            frames,
+            held: Some(frame),
+            role,
+        })
+    }
+
+    /// Everything still held, as frames: for a stream that ends where it should not.
+    ///
+    /// # Errors
+    /// What is held may not be shown.
+    pub fn flush_all(&mut self, names: &dyn Pseudonyms) -> Result<BytesMut, Rejection> {
+        self.flush(&Closes::All, names)
+    }
+
+    /// The end of the search.
+    pub fn into_findings(mut self) -> Findings {
+        for channel in self.channels.values() {
+            self.findings.receipt.add(channel.receipt());
+        }
+        self.findings
+    }
+
+    fn context<'c>(&'c self, names: &'c dyn Pseudonyms) -> ReplyContext<'c> {
+        let (engine, policy) = self.rules;
+        ReplyContext {
+            engine,
+            policy,
+            vault: self.vault,
+            names,
+        }
+    }
+
+    fn parse<'b>(&self, body: &'b [u8]) -> Result<Document<'b>, Rejection> {
+        Document::parse(body, &self.limits).map_err(|error| {
+            Rejection::new(Code::ProviderMalformed).detail(error.fault.to_string())
+        })
+    }
+
+    fn walk(
+        &mut self,
+        node: Node<'_>,
+        place: &Place<'_>,
+        walk: Walk<'_>,
+        splice: &mut Splice<'_>,
+    ) -> Result<(), Rejection> {
+        let part = match walk.table {
+            Table::Event => self.protocol.event_part(node, place, self.facts),
+            Table::Whole => self.protocol.reply_part(node, place, self.facts),
+        };
+        match part {
+            Part::Keep => {}
+            Part::Descend => {
+                for child in node.children() {
+                    self.walk(child, &place.child(child), walk, splice)?;
+                }
+            }
+            Part::Drop => splice.remove_member(node),
+            Part::Signed => self
+                .findings
+                .signed
+                .extend(node.text().map(|text| text.into_owned())),
+            Part::SignedDelta(channel) => {
+                let text = node.text().unwrap_or_default();
+                self.signing.entry(channel).or_default().push_str(&text);
+            }
+            Part::Whole => self.text(node, Channel::text(), walk.names, splice)?,
+            Part::Arguments { tool } => {
+                self.text(node, Channel::json_arguments(&tool), walk.names, splice)?;
+            }
+            Part::Delta(channel) => self.delta(node, channel, walk, splice)?,
+        }
+        Ok(())
+    }
+
+    /// A whole text, or a whole JSON value that is a tool's arguments.
+    fn text(
+        &mut self,
+        node: Node<'_>,
+        mut channel: Channel,
+        names: &dyn Pseudonyms,
+        splice: &mut Splice<'_>,
+    ) -> Result<(), Rejection> {
+        self.findings.visited += 1;
+        let is_string = node.kind() == Kind::String;
+        let text = match node.text() {
+            Some(text) => text,
+            None => String::from_utf8_lossy(node.raw()),
+        };
+        let context = self.context(names);
+        let mut shown = channel.push(&context, &text).map_err(blocked)?;
+        shown.push_str(&channel.finish(&context).map_err(blocked)?);
+        self.findings.receipt.add(channel.receipt());
+        if shown == text {
+            return Ok(());
+        }
+        if is_string {
+            splice.set_text(node, &shown);
+        } else {
+            splice.replace(node.span(), shown.into_bytes());
+        }
+        Ok(())
+    }
+
+    /// A fragment: what of its channel is decided goes out in its place.
+    fn delta(
+        &mut self,
+        node: Node<'_>,
+        id: ChannelId,
+        walk: Walk<'_>,
+        splice: &mut Splice<'_>,
+    ) -> Result<(), Rejection> {
+        let text = node.text().unwrap_or_default();
+        let mut channel = match self.channels.remove(&id) {
+            Some(channel) => channel,
+            None => {
+                self.findings.visited += 1;
+                open(id, &self.memory.tools)
+            }
+        };
+        let context = self.context(walk.names);
+        let mut shown = channel.push(&context, &text).map_err(blocked)?;
+        if closed(walk.closes, id) {
+            shown.push_str(&channel.finish(&context).map_err(blocked)?);
+            self.findings.receipt.add(channel.receipt());
+        } else {
+            self.channels.insert(id, channel);
+        }
+        if shown != text {
+            splice.set_text(node, &shown);
+        }
+        Ok(())
+    }
+
+    /// What the closed channels still hold, as events in the protocol's own form.
+    fn flush(&mut self, closes: &Closes, names: &dyn Pseudonyms) -> Result<BytesMut, Rejection> {
+        let mut frames = BytesMut::new();
+        let ended: Vec<_> = self
+            .channels
+            .keys()
+            .copied()
+            .filter(|id| closed(closes, *id))
+            .collect();
+        for id in ended {
+            let Some(mut channel) = self.channels.remove(&id) else {
+                continue;
+            };
+            let held = channel.finish(&self.context(names)).map_err(blocked)?;
+            self.findings.receipt.add(channel.receipt());
+            if !held.is_empty() {
+                let (name, data) = self.protocol.delta(id, &held, &self.memory);
+                frames.extend_from_slice(&sse::write(name.map(str::as_bytes), &data));
+            }
+        }
+        let signed: Vec<_> = self
+            .signing
+            .keys()
+            .copied()
+            .filter(|id| closed(closes, *id))
+            .collect();
+        for id in signed {
+            self.findings.signed.extend(self.signing.remove(&id));
+        }
+        Ok(frames)
+    }
+}
+
+fn closed(closes: &Closes, id: ChannelId) -> bool {
+    match closes {
+        Closes::All => true,
+        Closes::Nothing => false,
+        Closes::Owners(owners) => owners.contains(&id.owner),
+    }
+}
+
+fn open(id: ChannelId, tools: &BTreeMap<ChannelId, String>) -> Channel {
+    match id.field {
+        FieldId::FunctionCall | FieldId::Input | FieldId::Tool(_) => {
+            Channel::json_arguments(tools.get(&id).map_or("", String::as_str))
+        }
+        _ => Channel::text(),
+    }
+}
+
+fn blocked(refusal: ReplyRefusal) -> Rejection {
+    match refusal {
+        ReplyRefusal::Blocked { label, .. } => {
+            Rejection::new(Code::ReplyBlocked).detail(label.as_str())
+        }
+        ReplyRefusal::Scan(_) => Rejection::new(Code::ScanFailed),
+    }
+}

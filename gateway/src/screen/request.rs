@@ -1,0 +1,113 @@
+//! The request's side: the walk over the body, the permitted edits, and the receipt of it all.
+
+use bytes::Bytes;
+use gatehouse_envelope::digest::MacKey;
+use gatehouse_redactor::body::{Receipt, Refusal, redact_body};
+use gatehouse_redactor::json::{Document, Node, Splice};
+use gatehouse_redactor::{Engine, Label, Policy, Pseudonyms, Vault};
+
+use crate::protocol::{Facts, Protocol};
+use crate::session::Turn;
+
+/// Everything that screening one request needs.
+pub struct Screening<'s> {
+    /// Which leaf is what.
+    pub protocol: &'s dyn Protocol,
+    /// The rules.
+    pub engine: &'s Engine,
+    /// What to do with findings.
+    pub policy: &'s Policy,
+    /// What the gateway knows of the request.
+    pub facts: &'s Facts,
+    /// The session: its vault, its key for pseudonyms, its signed blocks.
+    pub turn: &'s Turn,
+    /// The member that names the session; it is taken out.
+    pub removed: Option<Node<'s>>,
+}
+
+/// What may be sent, and what was done for it.
+pub struct Outcome {
+    /// The exact bytes for the provider.
+    pub body: Bytes,
+    /// What was looked at. It describes the bytes that are sent.
+    pub receipt: Receipt,
+    /// The session's vault, new values included.
+    pub vault: Vault,
+}
+
+/// Why nothing may be sent.
+pub enum Refused {
+    /// Something in the request may not leave and cannot be edited, or the search did not end.
+    Found(Refusal),
+    /// The search left leaves out, which must not happen.
+    Incomplete,
+    /// The session's vault cannot be read.
+    Vault,
+}
+
+/// The names of one session's values: keyed, so that no two sessions share any.
+pub struct Names<'k>(&'k MacKey);
+
+impl<'k> Names<'k> {
+    /// The names in the session of this turn.
+    pub fn of(turn: &'k Turn) -> Self {
+        Self(turn.keys().pseudonyms())
+    }
+}
+
+impl Pseudonyms for Names<'_> {
+    fn digest(&self, label: Label, text: &str) -> [u8; 32] {
+        self.0.mac(
+            "gatehouse pseudonym",
+            &[label.as_str().as_bytes(), text.as_bytes()],
+        )
+    }
+}
+
+impl Screening<'_> {
+    /// Searches `document` and makes the permitted edits.
+    ///
+    /// # Errors
+    /// [`Refused`]; nothing may be sent then.
+    pub fn run(&self, document: &Document<'_>) -> Result<Outcome, Refused> {
+        let mut vault = open_vault(self.turn)?;
+        let mut splice = Splice::new(document);
+        if let Some(member) = self.removed {
+            splice.remove_member(member);
+        }
+        let added = self.protocol.adjust(document, self.facts, &mut splice);
+        let mut receipt = redact_body(
+            document,
+            self.protocol,
+            self.engine,
+            self.policy,
+            &mut vault,
+            &Names::of(self.turn),
+            &|text| self.turn.signed(text),
+            &mut splice,
+        )
+        .map_err(Refused::Found)?;
+        if receipt.unvisited != 0 {
+            return Err(Refused::Incomplete);
+        }
+        // The receipt describes what is sent, and what we put in ourselves is sent too.
+        receipt.skipped += added;
+        if added > 0 {
+            *receipt.skipped_why.entry("gateway").or_default() += added;
+        }
+        Ok(Outcome {
+            body: splice.finish().into(),
+            receipt,
+            vault,
+        })
+    }
+}
+
+fn open_vault(turn: &Turn) -> Result<Vault, Refused> {
+    let bytes = &turn.state().vault;
+    if bytes.is_empty() {
+        Ok(Vault::new())
+    } else {
+        Vault::from_bytes(bytes).map_err(|_| Refused::Vault)
+    }
+}
