@@ -82,6 +82,8 @@ codes! {
     MethodNotAllowed = "method_not_allowed", 405, Caller, Retry::No, "The route does not take this method";
     /// No provider is configured for this protocol.
     ModelUnknown = "model_unknown", 404, Caller, Retry::No, "No provider is configured for this model";
+    /// A name, an id or an enum word that is not spelled as the protocol asks for.
+    NameMalformed = "name_malformed", 400, Caller, Retry::No, "A name or id is not spelled as the protocol asks for";
     /// A parameter that would carry the reply's text past the search.
     ParameterRefused = "parameter_refused", 400, Policy, Retry::No, "The policy does not allow this parameter";
     /// The provider did not accept the gateway's own key.
@@ -108,6 +110,8 @@ codes! {
     SessionBusy = "session_busy", 409, Caller, Retry::No, "The session is still working on your previous request";
     /// The session was changed by another request meanwhile.
     SessionConflict = "session_conflict", 409, Caller, Retry::No, "The session was changed by another request";
+    /// The session holds as many values as it may; a new one has room.
+    SessionFull = "session_full", 409, Policy, Retry::No, "The session holds too many values; open a new one";
     /// Unknown, foreign, expired and revoked look the same.
     SessionNotFound = "session_not_found", 404, Caller, Retry::No, "There is no such session";
     /// The session store or its keys cannot be used.

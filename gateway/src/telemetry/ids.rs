@@ -63,6 +63,13 @@ impl Trace {
         &self.trace
     }
 
+    /// The trace id as bytes.
+    pub fn bytes(&self) -> Option<[u8; 16]> {
+        u128::from_str_radix(&self.trace, 16)
+            .ok()
+            .map(u128::to_be_bytes)
+    }
+
     /// The header for the provider, under a fresh span id.
     pub fn upstream(&self) -> Option<String> {
         let span = gatehouse_envelope::random::bytes::<8>().ok()?;

@@ -1,0 +1,172 @@
+//! The fifth stage: the log and the session's store take the request before a provider sees it,
+//! both at once.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use gatehouse_redactor::Vault;
+use tokio::time::Instant;
+
+use super::Gateway;
+use super::inbound::Head;
+use super::refuse::{Refusal, book_refusal, held_refusal, session_refusal};
+use super::screen::{Parts, Screened};
+use crate::audit::{Admitted as Record, Redaction, StateKey, Upstream};
+use crate::config::Provider;
+use crate::protocol::{Facts, Protocol};
+use crate::provider;
+use crate::session::Turn;
+
+/// A request that the log holds.
+pub(super) struct Admitted {
+    head: Head,
+    facts: Facts,
+    turn: Turn,
+    vault: Vault,
+    body: Bytes,
+    provider: Arc<Provider>,
+    at: Instant,
+}
+
+impl Gateway {
+    /// Writes `exchange.admitted`, durable when this returns, and the session's new state.
+    pub(super) async fn admit(
+        &self,
+        protocol: &dyn Protocol,
+        request: Screened,
+    ) -> Result<Admitted, Box<Refusal>> {
+        let Parts {
+            head,
+            caller,
+            facts,
+            mut turn,
+            body,
+            receipt,
+            vault,
+            input_digest,
+        } = request.into_parts();
+        let provider = match provider::route(&self.config, protocol.shape(), &facts.model) {
+            Ok(provider) => Arc::clone(provider),
+            Err(rejection) => return Err(held_refusal(head, caller, turn, rejection)),
+        };
+        let people = match self.people(&head, &caller).await {
+            Ok(people) => people,
+            Err(error) => return Err(held_refusal(head, caller, turn, session_refusal(&error))),
+        };
+        let event = Record {
+            request: head.id.as_str(),
+            subject: head.subject(turn.reference()),
+            who: people.who(&caller),
+            source: people.source(&head),
+            policy: self.digests.policy,
+            build: self.digests.build,
+            config: self.digests.config,
+            redaction: Redaction {
+                visited: u64::from(receipt.visited),
+                checked: u64::from(receipt.checked),
+                skipped: u64::from(receipt.skipped),
+                unvisited: u64::from(receipt.unvisited),
+                rules: self.digests.rules,
+                model: None,
+                found: &receipt.found,
+                input: input_digest,
+                output: turn.keys().commit().mac("gatehouse body sent", &[&body]),
+            },
+            reserved_uusd: None,
+            upstream: Upstream {
+                provider: &provider.name,
+                api: protocol.api(),
+                model: &facts.model,
+                region: None,
+                key_id: None,
+            },
+            state: Some(StateKey {
+                id: turn.keys().kid(),
+                commitment: turn.keys().kc(),
+            }),
+        }
+        .build(turn.link());
+        let event = match event {
+            Ok(event) => event,
+            Err(error) => {
+                return Err(held_refusal(
+                    head,
+                    caller,
+                    turn,
+                    book_refusal(&error.into()),
+                ));
+            }
+        };
+        for (label, count) in &receipt.found {
+            self.metrics.redacted(label.as_str(), u64::from(*count));
+        }
+        turn.state_mut().vault = vault.to_bytes().into();
+        turn.state_mut().steps += 1;
+        let bytes = event.bytes().to_vec();
+        let (kept, logged) = tokio::join!(turn.record(&bytes), self.book.append(event));
+        match (kept, logged) {
+            (Ok(()), Ok(())) => {
+                let at = Instant::now();
+                Ok(Admitted {
+                    head,
+                    facts,
+                    turn,
+                    vault,
+                    body,
+                    provider,
+                    at,
+                })
+            }
+            (Ok(()), Err(error)) => {
+                turn.unlogged();
+                // No record can follow in this chain now; the next turn tells of the gap.
+                let _ = turn.release().await;
+                Err(super::refuse::unrecorded(
+                    head,
+                    caller,
+                    book_refusal(&error),
+                ))
+            }
+            (Err(error), _) => Err(super::refuse::unrecorded(
+                head,
+                caller,
+                session_refusal(&error),
+            )),
+        }
+    }
+}
+
+/// The parts of an admitted request, for the next stage.
+pub(super) struct Ready {
+    pub(super) head: Head,
+    pub(super) facts: Facts,
+    pub(super) turn: Turn,
+    pub(super) vault: Vault,
+    pub(super) body: Bytes,
+    pub(super) provider: Arc<Provider>,
+    pub(super) at: Instant,
+}
+
+impl Admitted {
+    /// The request in its parts, for the next stage.
+    pub(super) fn into_parts(self) -> Ready {
+        let Self {
+            head,
+            facts,
+            turn,
+            vault,
+            body,
+            provider,
+            at,
+        } = self;
+        Ready {
+            head,
+            facts,
+            turn,
+            vault,
+            body,
+            provider,
+            at,
+        }
+    }
+}

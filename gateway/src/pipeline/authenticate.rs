@@ -1,0 +1,53 @@
+//! The first stage: a token becomes a caller, before a byte of the body is read.
+
+use std::sync::Arc;
+
+use hyper::body::Incoming;
+
+use super::Gateway;
+use super::inbound::{Head, Inbound};
+use super::receive::drain;
+use super::refuse::{Refusal, refusal};
+use crate::auth::Caller;
+use crate::reject::{Code, Rejection};
+
+/// A request whose caller is known.
+pub(super) struct Authenticated {
+    head: Head,
+    caller: Arc<Caller>,
+    body: Incoming,
+}
+
+impl Gateway {
+    /// Who is calling. Nothing is recorded one by one of those whom nobody knows: they are counted.
+    pub(super) async fn authenticate(
+        &self,
+        inbound: Inbound,
+    ) -> Result<Authenticated, Box<Refusal>> {
+        let Inbound { head, mut body } = inbound;
+        match self.authenticator.authenticate(&head.headers) {
+            Ok(caller) => Ok(Authenticated { head, caller, body }),
+            Err(error) => {
+                self.denials.note(error, head.peer);
+                tracing::info!(
+                    request = head.id.as_str(),
+                    reason = error.reason(),
+                    "nobody's request"
+                );
+                drain(&mut body, &head.headers).await;
+                Err(refusal(
+                    head,
+                    None,
+                    Rejection::new(Code::AuthenticationFailed),
+                ))
+            }
+        }
+    }
+}
+
+impl Authenticated {
+    /// The request in its parts, for the next stage.
+    pub(super) fn into_parts(self) -> (Head, Arc<Caller>, Incoming) {
+        (self.head, self.caller, self.body)
+    }
+}

@@ -1,0 +1,72 @@
+//! The third stage: the caller's session, and the turn that nobody else can have meanwhile.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use gatehouse_redactor::json::{Document, Kind};
+
+use super::Gateway;
+use super::inbound::Head;
+use super::receive::Received;
+use super::refuse::{Refusal, refusal, session_refusal};
+use crate::auth::Caller;
+use crate::protocol::{Facts, Protocol};
+use crate::reject::{Code, Rejection};
+use crate::session::Turn;
+
+/// The member of a body that names a session. It never reaches a provider.
+pub(super) const SESSION_ID: &str = "session_id";
+
+/// A request that holds the turn of its session.
+pub(super) struct Bound {
+    head: Head,
+    caller: Arc<Caller>,
+    body: Bytes,
+    facts: Facts,
+    turn: Turn,
+}
+
+impl Gateway {
+    /// Takes the turn of the session that the body names, or of a new one.
+    pub(super) async fn bind(
+        &self,
+        protocol: &dyn Protocol,
+        request: Received,
+        document: &Document<'_>,
+    ) -> Result<Bound, Box<Refusal>> {
+        let root = document.root();
+        let facts = match protocol.facts(root) {
+            Ok(facts) => facts,
+            Err(rejection) => return Err(request.refuse(rejection)),
+        };
+        let session = match root.get(SESSION_ID) {
+            None => None,
+            Some(node) if node.kind() == Kind::Null => None,
+            Some(node) => match node.text() {
+                Some(text) => Some(text.into_owned()),
+                None => {
+                    let rejection = Rejection::new(Code::JsonUnexpected).parameter(SESSION_ID);
+                    return Err(request.refuse(rejection.detail("a string is needed")));
+                }
+            },
+        };
+        let (head, caller, body) = request.into_parts();
+        match self.sessions.turn(&caller, session.as_deref()).await {
+            Ok(turn) => Ok(Bound {
+                head,
+                caller,
+                body,
+                facts,
+                turn,
+            }),
+            Err(error) => Err(refusal(head, Some(caller), session_refusal(&error))),
+        }
+    }
+}
+
+impl Bound {
+    /// The request in its parts, for the next stage.
+    pub(super) fn into_parts(self) -> (Head, Arc<Caller>, Bytes, Facts, Turn) {
+        (self.head, self.caller, self.body, self.facts, self.turn)
+    }
+}

@@ -1,0 +1,83 @@
+//! The sixth stage: a provider sees the request. From here on every ending is a settled record, so
+//! a failure is an outcome, not an error.
+
+use super::Gateway;
+use super::admit::{Admitted, Ready};
+use crate::protocol::Protocol;
+use crate::provider::{Outgoing, Unanswered};
+use crate::relay::{self, Exchange, Guard, Relay, ReplySlot, Shared, Unreplied};
+use http::Method;
+
+/// A request that a provider was sent, with the head of its answer if there is one.
+pub(super) struct Forwarded(Exchange);
+
+impl Gateway {
+    /// Sends the request, unless its caller hangs up first.
+    pub(super) async fn forward(
+        &self,
+        protocol: &'static dyn Protocol,
+        request: Admitted,
+        slot: &mut ReplySlot,
+    ) -> Forwarded {
+        let Ready {
+            head,
+            facts,
+            mut turn,
+            vault,
+            body,
+            provider,
+            at,
+        } = request.into_parts();
+        let timeouts = self.config.timeouts;
+        let deadline = head.started + timeouts.exchange;
+        let trace = head.trace.as_ref().and_then(|trace| trace.upstream());
+        let outgoing = Outgoing {
+            provider: &provider,
+            shape: protocol.shape(),
+            method: Method::POST,
+            path: protocol.upstream_path(),
+            incoming: &head.headers,
+            trace: trace.as_deref(),
+            body,
+        };
+        let mut guard = Guard::new(self.config.sessions.lease, deadline);
+        let sending = self.upstream.send(outgoing);
+        let sent = guard
+            .wait(sending, slot.gone(), &mut turn, timeouts.first_byte)
+            .await;
+        let answer = match sent {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(Unanswered {
+                rejection,
+                attempts,
+            })) => Err(Unreplied::Failed {
+                rejection,
+                attempts,
+            }),
+            Err(unreplied) => Err(unreplied),
+        };
+        if answer.is_ok() {
+            self.metrics.first_byte(protocol.api(), at.elapsed());
+        }
+        let trace = head.trace.as_ref().and_then(|trace| trace.bytes());
+        let (request, started) = (head.id, head.started);
+        let admitted = relay::Admitted {
+            request,
+            trace,
+            facts,
+            turn,
+            vault,
+            at,
+            started,
+            deadline,
+        };
+        Forwarded(Exchange { admitted, answer })
+    }
+}
+
+impl Forwarded {
+    /// Hands the exchange over to the relay.
+    pub(super) fn into_relay(self, shared: Shared) -> Relay {
+        Relay::new(self.0, shared)
+    }
+}

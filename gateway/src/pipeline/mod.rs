@@ -1,0 +1,174 @@
+//! The life of a request, top to bottom: authenticate, receive, bind, screen, admit, forward,
+//! relay. Each step returns a type that only its own module can build, so that nothing unscreened
+//! or unlogged reaches a provider is a matter of types.
+
+mod admit;
+mod authenticate;
+mod bind;
+mod forward;
+mod inbound;
+mod receive;
+mod refuse;
+mod screen;
+
+use std::sync::Arc;
+
+use gatehouse_redactor::json::{Document, Limits};
+use tokio_util::task::TaskTracker;
+
+pub use inbound::Inbound;
+pub use receive::receive_small;
+pub use refuse::Refusal;
+
+pub use crate::relay::ReplySlot;
+
+use crate::audit::Book;
+use crate::auth::{Authenticator, Denials};
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::protocol::Protocol;
+use crate::provider::Upstream;
+use crate::reject::{Code, Rejection};
+use crate::relay::{self, Relay};
+use crate::session::Sessions;
+use crate::telemetry::{Metrics, Outcome};
+
+/// Everything that requests share.
+pub struct Gateway {
+    /// The configuration, parsed.
+    pub config: Config,
+    /// Who is calling.
+    pub authenticator: Authenticator,
+    /// Refusals before anyone is known.
+    pub denials: Arc<Denials>,
+    /// The sessions.
+    pub sessions: Arc<Sessions>,
+    /// The audit log.
+    pub book: Book,
+    /// The way to the providers.
+    pub upstream: Upstream,
+    /// The counters.
+    pub metrics: Arc<Metrics>,
+    /// The one clock.
+    pub clock: Arc<dyn Clock>,
+    /// Every task of an exchange, for the drain.
+    pub tracker: TaskTracker,
+    /// Digests that stand in every record.
+    pub digests: Digests,
+}
+
+/// Digests of what was in force.
+#[derive(Clone, Copy)]
+pub struct Digests {
+    /// Of the running program.
+    pub build: [u8; 32],
+    /// Of the configuration.
+    pub config: [u8; 32],
+    /// Of the redaction policy.
+    pub policy: [u8; 32],
+    /// Of the compiled rules.
+    pub rules: [u8; 32],
+}
+
+impl Gateway {
+    /// One exchange from its head to its settled record. Runs as a task of its own: a caller that
+    /// hangs up loses its reply, not the record of it.
+    pub async fn exchange(
+        self: Arc<Self>,
+        protocol: &'static dyn Protocol,
+        inbound: Inbound,
+        mut slot: ReplySlot,
+    ) {
+        self.metrics.exchanges.inc();
+        let (id, started) = (inbound.id().clone(), inbound.started());
+        match self.handle(protocol, inbound, &mut slot).await {
+            Ok(relay) => relay.run(slot).await,
+            Err(refusal) => {
+                self.metrics
+                    .ended(protocol.api(), Outcome::Refused, started.elapsed());
+                let (rejection, session) = self.conclude(*refusal).await;
+                slot.answer(rejection.response(protocol.shape(), id.as_str()), session);
+            }
+        }
+        self.metrics.exchanges.dec();
+    }
+
+    /// The life of a request up to the head of the provider's answer.
+    async fn handle(
+        &self,
+        protocol: &'static dyn Protocol,
+        inbound: Inbound,
+        slot: &mut ReplySlot,
+    ) -> Result<Relay, Box<Refusal>> {
+        let request = self.authenticate(inbound).await?; // token → caller; anonymous ends here
+        let request = self.receive(request).await?; // the whole body, within its limits
+        let body = request.body().clone();
+        let document = match Document::parse(&body, &self.json_limits()) {
+            Ok(document) => document,
+            Err(error) => return Err(request.refuse(json_invalid(&error))),
+        };
+        let request = self.bind(protocol, request, &document).await?; // caller → session
+        let request = self.screen(protocol, request, &document)?; // no text left that may not leave
+        let request = self.admit(protocol, request).await?; // the log took it
+        let request = self.forward(protocol, request, slot).await; // only now a provider sees it
+        Ok(self.relay(protocol, request)) // restore; then settle, persist, record
+    }
+
+    fn json_limits(&self) -> Limits {
+        Limits {
+            depth: self.config.limits.depth,
+            leaves: self.config.limits.leaves,
+        }
+    }
+
+    /// The relay that answers, settles and records.
+    fn relay(&self, protocol: &'static dyn Protocol, request: forward::Forwarded) -> Relay {
+        let shared = relay::Shared {
+            book: self.book.clone(),
+            metrics: Arc::clone(&self.metrics),
+            engine: Arc::clone(&self.config.redaction.engine),
+            policy: Arc::clone(&self.config.redaction.policy),
+            timeouts: self.config.timeouts,
+            limits: self.config.limits,
+            lease: self.config.sessions.lease,
+            protocol,
+        };
+        request.into_relay(shared)
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The counters.
+    pub fn metrics(&self) -> &Arc<Metrics> {
+        &self.metrics
+    }
+
+    /// The tasks of exchanges.
+    pub fn tracker(&self) -> &TaskTracker {
+        &self.tracker
+    }
+
+    /// The way to the providers.
+    pub fn upstream(&self) -> &Upstream {
+        &self.upstream
+    }
+
+    /// The sessions.
+    pub fn sessions(&self) -> &Sessions {
+        &self.sessions
+    }
+}
+
+/// Names the place and the kind of the fault, never the text.
+fn json_invalid(error: &gatehouse_redactor::json::JsonError) -> Rejection {
+    let rejection = Rejection::new(Code::JsonInvalid)
+        .detail(format!("{} at byte {}", error.fault, error.offset));
+    if error.path.is_empty() {
+        rejection
+    } else {
+        rejection.parameter(error.path.clone())
+    }
+}

@@ -1,0 +1,170 @@
+//! The second stage: the whole body, within its size and its time. Bodies must be whole to be
+//! screened, so this is where they are held.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::HeaderMap;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::Gateway;
+use super::authenticate::Authenticated;
+use super::inbound::Head;
+use super::refuse::{Refusal, refusal};
+use crate::auth::Caller;
+use crate::reject::{Code, Rejection};
+
+/// A body that was refused is read on for this long and this far, so that its sender gets to read
+/// the answer instead of a reset.
+const DRAIN_TIME: Duration = Duration::from_secs(3);
+const DRAIN_SIZE: usize = 64 << 20;
+/// How much is reserved on a sender's word alone.
+const TRUSTED_LENGTH: usize = 1 << 20;
+
+/// A request whose body is here.
+pub(super) struct Received {
+    head: Head,
+    caller: Arc<Caller>,
+    body: Bytes,
+}
+
+impl Gateway {
+    /// Reads the body.
+    pub(super) async fn receive(&self, request: Authenticated) -> Result<Received, Box<Refusal>> {
+        let (head, caller, mut body) = request.into_parts();
+        let read = match acceptable(&head.headers) {
+            Ok(()) => {
+                let deadline = head.started + self.config.timeouts.exchange;
+                let limits = (self.config.limits.body, self.config.timeouts.idle, deadline);
+                read(&mut body, &head.headers, limits).await
+            }
+            Err(code) => Err(code),
+        };
+        match read {
+            Ok(bytes) => Ok(Received {
+                head,
+                caller,
+                body: bytes,
+            }),
+            Err(code) => {
+                drain(&mut body, &head.headers).await;
+                Err(refusal(head, Some(caller), Rejection::new(code).closing()))
+            }
+        }
+    }
+}
+
+impl Received {
+    /// The bytes as they came.
+    pub(super) fn body(&self) -> &Bytes {
+        &self.body
+    }
+
+    /// Refuses the request before it has a session.
+    pub(super) fn refuse(self, rejection: Rejection) -> Box<Refusal> {
+        refusal(self.head, Some(self.caller), rejection)
+    }
+
+    /// The request in its parts, for the next stage.
+    pub(super) fn into_parts(self) -> (Head, Arc<Caller>, Bytes) {
+        (self.head, self.caller, self.body)
+    }
+}
+
+/// Reads the small body of a request of our own API.
+///
+/// # Errors
+/// The code to answer with.
+pub async fn receive_small(
+    body: &mut Incoming,
+    headers: &HeaderMap,
+    cap: usize,
+    idle: Duration,
+) -> Result<Bytes, Code> {
+    read(body, headers, (cap, idle, Instant::now() + idle)).await
+}
+
+/// Only plain JSON bodies. A missing content type is taken for it, since the body is parsed anyway.
+fn acceptable(headers: &HeaderMap) -> Result<(), Code> {
+    if headers
+        .get_all(CONTENT_ENCODING)
+        .iter()
+        .any(|value| value != "identity")
+    {
+        return Err(Code::EncodingUnsupported);
+    }
+    let Some(kind) = headers.get(CONTENT_TYPE) else {
+        return Ok(());
+    };
+    let essence = kind
+        .as_bytes()
+        .split(|byte| *byte == b';')
+        .next()
+        .unwrap_or_default();
+    if essence
+        .trim_ascii()
+        .eq_ignore_ascii_case(b"application/json")
+    {
+        Ok(())
+    } else {
+        Err(Code::MediaTypeUnsupported)
+    }
+}
+
+async fn read(
+    body: &mut Incoming,
+    headers: &HeaderMap,
+    (cap, idle, deadline): (usize, Duration, Instant),
+) -> Result<Bytes, Code> {
+    let announced = announced(headers);
+    if announced.is_some_and(|length| length > cap as u64) {
+        return Err(Code::BodyTooLarge);
+    }
+    let announced = announced
+        .and_then(|length| usize::try_from(length).ok())
+        .unwrap_or(0);
+    let mut whole = BytesMut::with_capacity(announced.min(TRUSTED_LENGTH));
+    loop {
+        let frame = match timeout_at(deadline, timeout(idle, body.frame())).await {
+            Err(_) | Ok(Err(_)) => return Err(Code::BodyTimeout),
+            Ok(Ok(None)) => return Ok(whole.freeze()),
+            Ok(Ok(Some(Err(_)))) => return Err(Code::BodyUnreadable),
+            Ok(Ok(Some(Ok(frame)))) => frame,
+        };
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        if whole.len() + data.len() > cap {
+            return Err(Code::BodyTooLarge);
+        }
+        whole.extend_from_slice(&data);
+    }
+}
+
+fn announced(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// Reads and forgets what is left of a refused body. A sender that waits for `100 Continue` has
+/// not begun, and is left waiting.
+pub(super) async fn drain(body: &mut Incoming, headers: &HeaderMap) {
+    if headers.contains_key(EXPECT) {
+        return;
+    }
+    let reading = async {
+        let mut left = DRAIN_SIZE;
+        while let Some(Ok(frame)) = body.frame().await {
+            let size = frame.data_ref().map_or(0, Bytes::len);
+            left = match left.checked_sub(size) {
+                Some(left) => left,
+                None => return,
+            };
+        }
+    };
+    // Whoever has not finished by then gets the reset.
+    let _ = timeout(DRAIN_TIME, reading).await;
+}

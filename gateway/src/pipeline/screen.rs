@@ -1,0 +1,119 @@
+//! The fourth stage: what may not leave is taken out. Its output holds the only bytes that a
+//! provider can be sent.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use gatehouse_redactor::json::Document;
+
+use super::Gateway;
+use super::bind::{Bound, SESSION_ID};
+use super::inbound::Head;
+use super::refuse::{Refusal, screen_refusal};
+use crate::auth::Caller;
+use crate::protocol::{Facts, Protocol};
+use crate::screen::{self, Screening};
+use crate::session::Turn;
+
+/// A request whose body has been searched to the end.
+pub(super) struct Screened {
+    head: Head,
+    caller: Arc<Caller>,
+    facts: Facts,
+    turn: Turn,
+    outcome: screen::Outcome,
+    input_digest: [u8; 32],
+}
+
+impl Gateway {
+    /// Searches and rewrites the body. Large bodies take milliseconds, so other tasks of this
+    /// thread are moved away first.
+    pub(super) fn screen(
+        &self,
+        protocol: &dyn Protocol,
+        request: Bound,
+        document: &Document<'_>,
+    ) -> Result<Screened, Box<Refusal>> {
+        let (head, caller, body, facts, turn) = request.into_parts();
+        let redaction = &self.config.redaction;
+        let screening = Screening {
+            protocol,
+            engine: &redaction.engine,
+            policy: &redaction.policy,
+            facts: &facts,
+            turn: &turn,
+            removed: document.root().get(SESSION_ID),
+        };
+        let outcome = aside(body.len(), || screening.run(document));
+        match outcome {
+            Ok(outcome) => {
+                let input_digest = turn
+                    .keys()
+                    .commit()
+                    .mac("gatehouse body received", &[&body]);
+                Ok(Screened {
+                    head,
+                    caller,
+                    facts,
+                    turn,
+                    outcome,
+                    input_digest,
+                })
+            }
+            Err(refused) => Err(screen_refusal(head, caller, turn, refused)),
+        }
+    }
+}
+
+/// Runs long work without holding up the tasks of this thread.
+fn aside<T>(size: usize, work: impl FnOnce() -> T) -> T {
+    /// Smaller bodies are done sooner than a thread is handed over.
+    const WORTH_IT: usize = 256 << 10;
+    let flavor = tokio::runtime::Handle::current().runtime_flavor();
+    if size >= WORTH_IT && flavor == tokio::runtime::RuntimeFlavor::MultiThread {
+        tokio::task::block_in_place(work)
+    } else {
+        work()
+    }
+}
+
+/// The parts of a screened request, for the next stage.
+pub(super) struct Parts {
+    pub(super) head: Head,
+    pub(super) caller: Arc<Caller>,
+    pub(super) facts: Facts,
+    pub(super) turn: Turn,
+    pub(super) body: Bytes,
+    pub(super) receipt: gatehouse_redactor::body::Receipt,
+    pub(super) vault: gatehouse_redactor::Vault,
+    pub(super) input_digest: [u8; 32],
+}
+
+impl Screened {
+    /// The request in its parts, for the next stage.
+    pub(super) fn into_parts(self) -> Parts {
+        let Self {
+            head,
+            caller,
+            facts,
+            turn,
+            outcome,
+            input_digest,
+        } = self;
+        let screen::Outcome {
+            body,
+            receipt,
+            vault,
+        } = outcome;
+        Parts {
+            head,
+            caller,
+            facts,
+            turn,
+            body,
+            receipt,
+            vault,
+            input_digest,
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The last step: the provider's answer is searched, restored and delivered, and the exchange is
+//! settled. The end of a request is the code after its loop, in every ending; nothing async hides
+//! in a destructor.
+
+mod settle;
+mod slot;
+mod stream;
+mod whole;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_redactor::{Engine, Policy, Vault};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
+
+pub use slot::{Answered, ReplySlot};
+
+use crate::audit::Book;
+use crate::config::{Limits, Timeouts};
+use crate::protocol::{Facts, Protocol};
+use crate::provider::Answer;
+use crate::reject::{Code, Rejection};
+use crate::session::Turn;
+use crate::telemetry::{Metrics, RequestId};
+
+/// An admitted exchange that a provider was sent.
+pub struct Exchange {
+    /// What was admitted.
+    pub admitted: Admitted,
+    /// The head of the answer.
+    pub answer: Result<Answer, Unreplied>,
+}
+
+/// What a relay needs of an admitted request.
+pub struct Admitted {
+    /// The request's id.
+    pub request: RequestId,
+    /// Its W3C trace id.
+    pub trace: Option<[u8; 16]>,
+    /// What the gateway knows of it.
+    pub facts: Facts,
+    /// The session's turn.
+    pub turn: Turn,
+    /// The session's values.
+    pub vault: Vault,
+    /// When it was admitted.
+    pub at: Instant,
+    /// When its head arrived.
+    pub started: Instant,
+    /// When it must be over.
+    pub deadline: Instant,
+}
+
+/// Why there is no answer, or no rest of one.
+pub enum Unreplied {
+    /// The caller hung up.
+    CallerGone,
+    /// The provider or we failed.
+    Failed {
+        /// What the caller is told.
+        rejection: Rejection,
+        /// How often a connection was tried.
+        attempts: u64,
+    },
+}
+
+impl Unreplied {
+    /// A failure with a plain code.
+    pub fn failed(code: Code, attempts: u64) -> Self {
+        Self::Failed {
+            rejection: code.into(),
+            attempts,
+        }
+    }
+}
+
+/// What all relays share.
+#[derive(Clone)]
+pub struct Shared {
+    /// The audit log.
+    pub book: Book,
+    /// The counters.
+    pub metrics: Arc<Metrics>,
+    /// The rules.
+    pub engine: Arc<Engine>,
+    /// What to do with findings.
+    pub policy: Arc<Policy>,
+    /// How long things may take.
+    pub timeouts: Timeouts,
+    /// How large things may be.
+    pub limits: Limits,
+    /// How long a turn holds its session without renewing.
+    pub lease: Duration,
+    /// The caller's protocol.
+    pub protocol: &'static dyn Protocol,
+}
+
+/// An exchange on its way back.
+pub struct Relay {
+    exchange: Exchange,
+    shared: Shared,
+}
+
+impl Relay {
+    /// Takes over an exchange.
+    pub fn new(exchange: Exchange, shared: Shared) -> Self {
+        Self { exchange, shared }
+    }
+
+    /// Answers the caller and settles the exchange, whatever happens.
+    pub async fn run(self, slot: ReplySlot) {
+        let Self { exchange, shared } = self;
+        match exchange.answer {
+            Ok(answer) if answer.is_stream && answer.status.is_success() => {
+                stream::run(exchange.admitted, answer, &shared, slot).await;
+            }
+            answer => whole::run(exchange.admitted, answer, &shared, slot).await,
+        }
+    }
+}
+
+/// What cuts every wait of an exchange short.
+pub struct Guard {
+    renewal: Interval,
+    deadline: Instant,
+}
+
+impl Guard {
+    /// A guard for a turn with this lease, in an exchange that ends at `deadline`.
+    pub fn new(lease: Duration, deadline: Instant) -> Self {
+        // A few times within a lease, so that a slow provider does not lose the session's turn.
+        let period = (lease / 3).max(Duration::from_millis(10));
+        let mut renewal = interval_at(Instant::now() + period, period);
+        renewal.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self { renewal, deadline }
+    }
+
+    /// Waits for `work`, but no longer than `patience`, than the caller stays, than the turn is
+    /// ours, and than the exchange may last.
+    ///
+    /// # Errors
+    /// [`Unreplied`], which says what came first.
+    pub async fn wait<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+        gone: impl Future<Output = ()>,
+        turn: &mut Turn,
+        patience: Duration,
+    ) -> Result<T, Unreplied> {
+        let until = (Instant::now() + patience).min(self.deadline);
+        let (mut work, mut gone) = (std::pin::pin!(work), std::pin::pin!(gone));
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut work => return Ok(done),
+                () = &mut gone => return Err(Unreplied::CallerGone),
+                () = sleep_until(until) => {
+                    let whole = until == self.deadline;
+                    let late = if whole { Code::ExchangeTimeout } else { Code::ProviderTimeout };
+                    return Err(Unreplied::failed(late, 1));
+                }
+                _ = self.renewal.tick() => if turn.renew().await.is_err() {
+                    return Err(Unreplied::failed(Code::SessionConflict, 1));
+                },
+            }
+        }
+    }
+}

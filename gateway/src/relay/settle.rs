@@ -1,0 +1,169 @@
+//! `exchange.settled`: one record for every exchange that was admitted, in every ending.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::Shared;
+use crate::audit::{Destination, Ending, Reply, Restored, Settled, Subject, Usage};
+use crate::protocol::Usage as Counted;
+use crate::reject::{Code, Rejection};
+use crate::screen::Findings;
+use crate::session::Turn;
+use crate::telemetry::{Outcome, RequestId};
+
+/// What all endings of one exchange have in common.
+pub(super) struct Settlement {
+    pub(super) request: RequestId,
+    pub(super) trace: Option<[u8; 16]>,
+    pub(super) turn: Turn,
+    pub(super) at: Instant,
+    pub(super) started: Instant,
+}
+
+/// How it ended.
+#[derive(Clone, Copy)]
+pub(super) struct End {
+    pub(super) status: u16,
+    pub(super) upstream_status: Option<u16>,
+    pub(super) ending: Ending,
+    pub(super) attempts: u64,
+}
+
+impl Settlement {
+    /// Writes the record and the session's state, and gives the turn back. The record has been
+    /// taken by the log when this returns, though not synced.
+    ///
+    /// # Errors
+    /// The log did not take it: the caller must not get a complete reply.
+    pub(super) async fn settle(
+        self,
+        shared: &Shared,
+        findings: Findings,
+        end: End,
+    ) -> Result<(), Code> {
+        let Self {
+            request,
+            trace,
+            mut turn,
+            at,
+            started,
+        } = self;
+        for text in &findings.signed {
+            turn.remember_signed(text);
+        }
+        count(shared, &findings);
+        let outcome = outcome(end.ending);
+        shared
+            .metrics
+            .ended(shared.protocol.api(), outcome, started.elapsed());
+        tracing::info!(
+            request = request.as_str(),
+            status = end.status,
+            outcome = outcome.word(),
+            took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            "settled"
+        );
+        let restored = restored(&findings);
+        let event = Settled {
+            request: request.as_str(),
+            subject: Subject {
+                session: turn.reference(),
+                run: None,
+                trace,
+            },
+            status: end.status,
+            upstream_status: end.upstream_status,
+            ending: end.ending,
+            attempts: end.attempts,
+            usage: usage(&findings.usage),
+            settled_uusd: None,
+            reply: Reply {
+                visited: findings.visited,
+                masked: &findings.receipt.masked,
+                restored: &restored,
+                unresolved: u64::from(findings.receipt.unresolved),
+            },
+            upstream_digest: None,
+            duration_us: micros(at.elapsed()),
+        }
+        .build(turn.link());
+        let Ok(event) = event else {
+            let _ = turn.release().await;
+            return Err(Code::AuditUnavailable);
+        };
+        let bytes = event.bytes().to_vec();
+        let (kept, logged) = tokio::join!(turn.finish(&bytes), shared.book.take(event));
+        match (kept, logged) {
+            (Ok(()), Ok(())) => Ok(()),
+            (_, Err(_)) => Err(Code::AuditUnavailable),
+            (Err(_), Ok(())) => Err(Code::SessionConflict),
+        }
+    }
+}
+
+/// The ending that a rejection means.
+pub(super) fn ending(rejection: &Rejection) -> Ending {
+    match rejection.code() {
+        Code::ExchangeTimeout | Code::ProviderTimeout => Ending::Timeout,
+        Code::ProviderTruncated => Ending::UpstreamCut,
+        _ => Ending::Error,
+    }
+}
+
+fn outcome(ending: Ending) -> Outcome {
+    match ending {
+        Ending::CallerGone => Outcome::CallerGone,
+        Ending::Done => Outcome::Done,
+        Ending::Error => Outcome::Error,
+        Ending::Timeout => Outcome::Timeout,
+        Ending::UpstreamCut => Outcome::UpstreamCut,
+    }
+}
+
+fn count(shared: &Shared, findings: &Findings) {
+    for (label, count) in &findings.receipt.masked {
+        shared.metrics.redacted(label.as_str(), u64::from(*count));
+    }
+    for restored in restored(findings) {
+        shared
+            .metrics
+            .restored(restored.label.as_str(), restored.count);
+    }
+    shared
+        .metrics
+        .unresolved(u64::from(findings.receipt.unresolved));
+}
+
+/// The receipt's destinations are `text`, or `tool:` and the tool's name.
+fn restored(findings: &Findings) -> Vec<Restored<'_>> {
+    let mut records = Vec::new();
+    for (place, labels) in &findings.receipt.restored {
+        let destination = place
+            .strip_prefix("tool:")
+            .map_or(Destination::Text, Destination::Tool);
+        for (label, count) in labels {
+            records.push(Restored {
+                destination,
+                label: *label,
+                count: u64::from(*count),
+            });
+        }
+    }
+    records
+}
+
+fn usage(counted: &Counted) -> Usage {
+    Usage {
+        input: counted.input,
+        output: counted.output,
+        cache_read: counted.cache_read,
+        cache_write: counted.cache_write,
+        reasoning: counted.reasoning,
+        cost_uusd: None,
+    }
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,244 @@
+//! Replies that are delivered as events: each is searched as it comes, what is undecided is held,
+//! and the last one waits for the record. A stream that does not end well never ends cleanly.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use gatehouse_redactor::json::Limits;
+use http::Response;
+use http::header::{CONTENT_TYPE, HeaderValue};
+use tokio::sync::mpsc;
+
+use super::settle::{End, Settlement, ending};
+use super::{Admitted, Guard, ReplySlot, Shared, Unreplied};
+use crate::audit::Ending;
+use crate::protocol::Role;
+use crate::provider::Answer;
+use crate::reject::{Code, Rejection, Shape};
+use crate::screen::{Names, ReplySearch};
+use crate::session::Turn;
+use crate::wire::body::{Aborted, Part, ReplyBody};
+use crate::wire::sse::{self, Event, Item, Reader};
+
+/// Parts that may wait for a slow caller; more slow the provider down.
+const DEPTH: usize = 16;
+/// How long an error event is given to reach the socket before the transfer is aborted.
+const PARTING: Duration = Duration::from_millis(50);
+/// How long a provider is given to end its transfer, so that the connection can be used again.
+const LINGER: Duration = Duration::from_millis(100);
+
+/// How the events came to an end.
+enum Finish {
+    /// With the protocol's last event, which is still to be sent.
+    Whole(Bytes),
+    /// With the provider's own error event, still to be sent.
+    Reported(Bytes),
+    /// In any other way.
+    Broken(Rejection),
+    /// Nobody listens any more.
+    CallerGone,
+}
+
+/// The way from the provider to the caller.
+struct Channel<'s> {
+    search: ReplySearch<'s>,
+    reader: Reader,
+    sender: mpsc::Sender<Part>,
+    guard: Guard,
+    idle: Duration,
+}
+
+/// Runs an exchange whose reply is an event stream.
+pub(super) async fn run(admitted: Admitted, mut answer: Answer, shared: &Shared, slot: ReplySlot) {
+    let Admitted {
+        request,
+        trace,
+        facts,
+        turn,
+        vault,
+        at,
+        started,
+        deadline,
+    } = admitted;
+    let session = Some(turn.reference().to_owned());
+    let mut settlement = Settlement {
+        request: request.clone(),
+        trace,
+        turn,
+        at,
+        started,
+    };
+    let limits = Limits {
+        depth: shared.limits.depth,
+        leaves: shared.limits.leaves,
+    };
+    let rules = (shared.engine.as_ref(), shared.policy.as_ref());
+    let (sender, body) = ReplyBody::channel(DEPTH);
+    let mut channel = Channel {
+        search: ReplySearch::new(shared.protocol, &facts, rules, &vault, limits),
+        reader: Reader::new(shared.limits.event),
+        sender: sender.clone(),
+        guard: Guard::new(shared.lease, deadline),
+        idle: shared.timeouts.idle,
+    };
+    let finish = if slot.answer(events(body), session) {
+        channel.pump(&mut answer, &mut settlement.turn).await
+    } else {
+        Finish::CallerGone
+    };
+    let end = End {
+        status: 200,
+        upstream_status: Some(answer.status.as_u16()),
+        ending: match &finish {
+            Finish::Whole(_) => Ending::Done,
+            Finish::Reported(_) => Ending::Error,
+            Finish::Broken(rejection) => ending(rejection),
+            Finish::CallerGone => Ending::CallerGone,
+        },
+        attempts: answer.attempts,
+    };
+    let settled = settlement
+        .settle(shared, channel.search.into_findings(), end)
+        .await;
+    let error =
+        |rejection: &Rejection| error_event(shared.protocol.shape(), rejection, request.as_str());
+    match (settled, finish) {
+        (_, Finish::CallerGone) => {}
+        (Ok(()), Finish::Whole(last)) => {
+            // Nobody who is gone by now misses anything that is not recorded.
+            let _ = sender.send(Ok(last)).await;
+            let _ = sender.send(Ok(Bytes::new())).await;
+            linger(&mut answer).await;
+        }
+        (Ok(()), Finish::Reported(report)) => part(sender, report).await,
+        (Ok(()), Finish::Broken(rejection)) => {
+            shared.metrics.refused(rejection.code());
+            part(sender, error(&rejection)).await;
+        }
+        (Err(code), _) => part(sender, error(&code.into())).await,
+    }
+}
+
+impl Channel<'_> {
+    /// Passes events on until the stream ends in one way or another.
+    async fn pump(&mut self, answer: &mut Answer, turn: &mut Turn) -> Finish {
+        loop {
+            let next = self
+                .guard
+                .wait(answer.next(), self.sender.closed(), turn, self.idle)
+                .await;
+            let mut out = BytesMut::new();
+            let step = match next {
+                Err(Unreplied::CallerGone) => return Finish::CallerGone,
+                Err(Unreplied::Failed { rejection, .. }) => {
+                    self.cut(&mut out, rejection, &Names::of(turn))
+                }
+                Ok(Some(Ok(bytes))) => self.feed(&bytes, &mut out, &Names::of(turn)),
+                Ok(Some(Err(error))) => self.cut(&mut out, error.into(), &Names::of(turn)),
+                Ok(None) => self.cut(&mut out, Code::ProviderTruncated.into(), &Names::of(turn)),
+            };
+            if !out.is_empty() {
+                let sending = self.sender.send(Ok(out.freeze()));
+                let sent = self
+                    .guard
+                    .wait(sending, std::future::pending(), turn, self.idle)
+                    .await;
+                // A caller that reads nothing for so long is as good as gone.
+                if !matches!(sent, Ok(Ok(()))) {
+                    return Finish::CallerGone;
+                }
+            }
+            if let Some(finish) = step {
+                return finish;
+            }
+        }
+    }
+
+    /// Takes bytes of the provider's; what may be passed on goes to `out`.
+    fn feed(&mut self, bytes: &[u8], out: &mut BytesMut, names: &Names<'_>) -> Option<Finish> {
+        if self.reader.push(bytes).is_err() {
+            return Some(Finish::Broken(Code::ProviderTooLarge.into()));
+        }
+        while let Some(item) = self.reader.pop() {
+            match item {
+                Item::Comment => out.extend_from_slice(&sse::KEEP_ALIVE),
+                Item::Event(event) => match self.event(&event, out, names) {
+                    Ok(None) => {}
+                    Ok(Some(finish)) => return Some(finish),
+                    Err(rejection) => return Some(Finish::Broken(rejection)),
+                },
+            }
+        }
+        None
+    }
+
+    fn event(
+        &mut self,
+        event: &Event,
+        out: &mut BytesMut,
+        names: &Names<'_>,
+    ) -> Result<Option<Finish>, Rejection> {
+        let flow = self.search.event(event, names)?;
+        out.extend_from_slice(&flow.frames);
+        let held = flow.held.unwrap_or_default();
+        Ok(match flow.role {
+            Role::Middle => None,
+            Role::Last => Some(Finish::Whole(held)),
+            Role::Error => Some(Finish::Reported(held)),
+        })
+    }
+
+    /// The provider's bytes have ended, with or without a reason. An event that no blank line
+    /// closed still counts if it is whole; then everything held is released.
+    fn cut(&mut self, out: &mut BytesMut, reason: Rejection, names: &Names<'_>) -> Option<Finish> {
+        if let Some(event) = self.reader.finish() {
+            match self.event(&event, out, names) {
+                Ok(Some(finish)) => return Some(finish),
+                Err(rejection) if rejection.code() != Code::ProviderMalformed => {
+                    return Some(Finish::Broken(rejection));
+                }
+                Ok(None) | Err(_) => {}
+            }
+        }
+        match self.search.flush_all(names) {
+            Ok(frames) => out.extend_from_slice(&frames),
+            Err(rejection) => return Some(Finish::Broken(rejection)),
+        }
+        Some(Finish::Broken(reason))
+    }
+}
+
+fn events(body: ReplyBody) -> Response<ReplyBody> {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static("text/event-stream; charset=utf-8"),
+    );
+    // Proxies in front of us must not hold events back.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+fn error_event(shape: Shape, rejection: &Rejection, request: &str) -> Bytes {
+    let name: Option<&[u8]> = match shape {
+        Shape::Anthropic => Some(b"error"),
+        Shape::OpenAi => None,
+    };
+    sse::write(name, &rejection.json(shape, request))
+}
+
+/// Sends a last word and aborts the transfer, so that no client takes it for a whole reply.
+async fn part(sender: mpsc::Sender<Part>, word: Bytes) {
+    if sender.send(Ok(word)).await.is_ok() {
+        // hyper drops what it has not written yet when a body fails.
+        let gone = sender.closed();
+        let _ = tokio::time::timeout(PARTING, gone).await;
+    }
+    let _ = sender.send(Err(Aborted)).await;
+}
+
+async fn linger(answer: &mut Answer) {
+    let ending = async { while let Some(Ok(_)) = answer.next().await {} };
+    let _ = tokio::time::timeout(LINGER, ending).await;
+}

@@ -1,0 +1,182 @@
+//! Replies that are delivered whole: read to their end, searched, settled, and only then begun.
+
+use bytes::Bytes;
+use gatehouse_redactor::json::Limits;
+use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use http::{Response, StatusCode};
+
+use super::settle::{End, Settlement, ending};
+use super::{Admitted, Guard, ReplySlot, Shared, Unreplied};
+use crate::audit::Ending;
+use crate::provider::Answer;
+use crate::reject::{Code, Rejection};
+use crate::screen::{Names, ReplySearch};
+use crate::wire::body::ReplyBody;
+
+/// Errors are short; a longer one is not read to its end.
+const ERROR_CAP: usize = 1 << 20;
+
+/// A reply to the caller, before the log has taken its record.
+struct Reply {
+    status: StatusCode,
+    body: Result<Bytes, Rejection>,
+    retry_after: Option<u32>,
+}
+
+/// Runs an exchange whose reply is no stream, or that has no reply at all.
+pub(super) async fn run(
+    admitted: Admitted,
+    answer: Result<Answer, Unreplied>,
+    shared: &Shared,
+    mut slot: ReplySlot,
+) {
+    let Admitted {
+        request,
+        trace,
+        facts,
+        turn,
+        vault,
+        at,
+        started,
+        deadline,
+    } = admitted;
+    let session = Some(turn.reference().to_owned());
+    let shape = shared.protocol.shape();
+    let mut settlement = Settlement {
+        request: request.clone(),
+        trace,
+        turn,
+        at,
+        started,
+    };
+    let limits = Limits {
+        depth: shared.limits.depth,
+        leaves: shared.limits.leaves,
+    };
+    let rules = (shared.engine.as_ref(), shared.policy.as_ref());
+    let mut search = ReplySearch::new(shared.protocol, &facts, rules, &vault, limits);
+    let mut end = End {
+        status: 0,
+        upstream_status: None,
+        ending: Ending::Done,
+        attempts: 1,
+    };
+    let reply = match answer {
+        Ok(mut answer) => {
+            end.upstream_status = Some(answer.status.as_u16());
+            end.attempts = answer.attempts;
+            let mut guard = Guard::new(shared.lease, deadline);
+            let reading = read(&mut answer, shared);
+            // Every part of it has its own time limit; in all there is the exchange's.
+            let patience = shared.timeouts.exchange;
+            let read = guard
+                .wait(reading, slot.gone(), &mut settlement.turn, patience)
+                .await;
+            read.map(|body| reply(&answer, body, &mut search, &Names::of(&settlement.turn)))
+        }
+        Err(unreplied) => Err(unreplied),
+    };
+    let reply = match reply {
+        Ok(reply) => reply,
+        Err(Unreplied::CallerGone) => {
+            end.ending = Ending::CallerGone;
+            // Nobody is told a status; 499 is what nginx made of this.
+            end.status = 499;
+            let _ = settlement.settle(shared, search.into_findings(), end).await;
+            return;
+        }
+        Err(Unreplied::Failed {
+            rejection,
+            attempts,
+        }) => {
+            end.attempts = end.attempts.max(attempts);
+            Reply {
+                status: rejection.status(),
+                body: Err(rejection),
+                retry_after: None,
+            }
+        }
+    };
+    end.status = reply.status.as_u16();
+    match &reply.body {
+        Ok(_) if reply.status.is_success() => {}
+        Ok(_) => end.ending = Ending::Error,
+        Err(rejection) => {
+            end.ending = ending(rejection);
+            shared.metrics.refused(rejection.code());
+        }
+    }
+    let settled = settlement.settle(shared, search.into_findings(), end).await;
+    let response = match (settled, reply.body) {
+        (Err(code), _) => Rejection::new(code).response(shape, request.as_str()),
+        (Ok(()), Err(rejection)) => rejection.response(shape, request.as_str()),
+        (Ok(()), Ok(body)) => json(reply.status, body, reply.retry_after),
+    };
+    slot.answer(response, session);
+}
+
+/// Reads the answer to its end.
+async fn read(answer: &mut Answer, shared: &Shared) -> Result<Bytes, Rejection> {
+    let cap = if answer.status.is_success() {
+        shared.limits.reply
+    } else {
+        ERROR_CAP
+    };
+    answer.collect(cap, shared.timeouts.idle).await
+}
+
+/// What becomes of an answer.
+fn reply(
+    answer: &Answer,
+    body: Result<Bytes, Rejection>,
+    search: &mut ReplySearch<'_>,
+    names: &Names<'_>,
+) -> Reply {
+    let (status, retry_after) = (answer.status, answer.retry_after);
+    let failed = |rejection: Rejection| Reply {
+        status: rejection.status(),
+        body: Err(rejection),
+        retry_after: None,
+    };
+    match status.as_u16() {
+        200..=299 => {}
+        // The key is ours, so the caller can do nothing about it.
+        401 | 403 => return failed(Code::ProviderAuthentication.into()),
+        400..=599 => {}
+        _ => return failed(Rejection::new(Code::ProviderMalformed).detail("an unexpected status")),
+    }
+    match body.and_then(|body| search.whole(&body, names)) {
+        Ok(body) if status.is_success() => Reply {
+            status: StatusCode::OK,
+            body: Ok(body),
+            retry_after: None,
+        },
+        Ok(body) => Reply {
+            status,
+            body: Ok(body),
+            retry_after,
+        },
+        Err(rejection) if status.is_success() || rejection.code() == Code::ReplyBlocked => {
+            failed(rejection)
+        }
+        // A page of some proxy, say. It is not passed on.
+        Err(_) => {
+            let rejection = Rejection::new(Code::ProviderError).with_status(status);
+            failed(match retry_after {
+                Some(seconds) => rejection.retry_after(seconds),
+                None => rejection,
+            })
+        }
+    }
+}
+
+fn json(status: StatusCode, body: Bytes, retry_after: Option<u32>) -> Response<ReplyBody> {
+    let mut response = Response::new(ReplyBody::Whole(body));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Some(seconds) = retry_after {
+        headers.insert(RETRY_AFTER, seconds.into());
+    }
+    response
+}
