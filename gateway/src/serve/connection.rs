@@ -1,0 +1,209 @@
+//! One connection: which HTTP it speaks, its time limits, its end.
+
+use std::io;
+use std::net::IpAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use super::connections::Place;
+use super::route;
+use crate::pipeline::Gateway;
+use crate::wire::body::ReplyBody;
+use crate::wire::framing::{Lengths, Watched};
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+const MAX_HEADERS: usize = 128;
+const MAX_STREAMS: u32 = 256;
+const PING_EVERY: Duration = Duration::from_secs(30);
+const PING_PATIENCE: Duration = Duration::from_secs(10);
+
+/// What the requests of a connection tell its time limits.
+#[derive(Default)]
+struct Activity {
+    running: AtomicUsize,
+    /// Requests so far; a change means that the connection is in use.
+    begun: AtomicU64,
+    first: Notify,
+}
+
+enum Version {
+    One,
+    Two,
+}
+
+/// Serves a connection until it ends, falls silent or must give way.
+pub(super) async fn serve(
+    gateway: Arc<Gateway>,
+    mut stream: TcpStream,
+    peer: IpAddr,
+    place: Place,
+    stop: CancellationToken,
+) {
+    let deadline = Instant::now() + gateway.config().timeouts.headers;
+    let begun = tokio::select! {
+        begun = timeout_at(deadline, preface(&mut stream)) => begun,
+        () = place.evicted() => return,
+        () = stop.cancelled() => return,
+    };
+    let Ok(Ok((version, before))) = begun else {
+        return;
+    };
+    let lengths = Arc::new(Lengths::default());
+    let io = TokioIo::new(Watched::new(stream, before, Arc::clone(&lengths)));
+    let activity = Arc::new(Activity::default());
+    let limits = Limits {
+        deadline,
+        activity: Arc::clone(&activity),
+        place,
+        stop,
+    };
+    let idle = gateway.config().timeouts.idle;
+    let headers = gateway.config().timeouts.headers;
+    let head = gateway.config().limits.headers;
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (gateway, lengths, activity) = (
+            Arc::clone(&gateway),
+            Arc::clone(&lengths),
+            Arc::clone(&activity),
+        );
+        async move {
+            Ok::<_, std::convert::Infallible>(
+                one(gateway, request, peer, &lengths, &activity).await,
+            )
+        }
+    });
+    match version {
+        Version::One => {
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(headers)
+                .max_buf_size(head.max(8192))
+                .max_headers(MAX_HEADERS)
+                .serve_connection(io, service);
+            limits
+                .keep(
+                    connection,
+                    |connection| connection.graceful_shutdown(),
+                    None,
+                )
+                .await;
+        }
+        Version::Two => {
+            let connection = http2::Builder::new(TokioExecutor::new())
+                .timer(TokioTimer::new())
+                .max_header_list_size(u32::try_from(head).unwrap_or(u32::MAX))
+                .max_concurrent_streams(MAX_STREAMS)
+                .keep_alive_interval(PING_EVERY)
+                .keep_alive_timeout(PING_PATIENCE)
+                .serve_connection(io, service);
+            limits
+                .keep(
+                    connection,
+                    |connection| connection.graceful_shutdown(),
+                    Some(idle),
+                )
+                .await;
+        }
+    }
+}
+
+async fn one(
+    gateway: Arc<Gateway>,
+    request: Request<Incoming>,
+    peer: IpAddr,
+    lengths: &Lengths,
+    activity: &Activity,
+) -> Response<ReplyBody> {
+    activity.running.fetch_add(1, Ordering::Relaxed);
+    activity.begun.fetch_add(1, Ordering::Relaxed);
+    activity.first.notify_one();
+    let framing = lengths.check(request.version(), request.headers());
+    let response = route::answer(gateway, request, peer, framing).await;
+    activity.running.fetch_sub(1, Ordering::Relaxed);
+    response
+}
+
+/// Reads until it is certain whether the HTTP/2 preface is being sent.
+async fn preface(stream: &mut TcpStream) -> io::Result<(Version, Bytes)> {
+    let mut read = BytesMut::with_capacity(PREFACE.len());
+    while read.len() < PREFACE.len() && PREFACE.starts_with(&read) {
+        let mut rest = stream.take((PREFACE.len() - read.len()) as u64);
+        if rest.read_buf(&mut read).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+    let version = if read == PREFACE {
+        Version::Two
+    } else {
+        Version::One
+    };
+    Ok((version, read.freeze()))
+}
+
+/// The limits of a connection's life.
+struct Limits {
+    deadline: Instant,
+    activity: Arc<Activity>,
+    place: Place,
+    stop: CancellationToken,
+}
+
+impl Limits {
+    /// Drives the connection. Dropping it closes the socket at once; `finish` lets running
+    /// requests end first.
+    async fn keep<C: Future>(
+        self,
+        connection: C,
+        finish: impl Fn(std::pin::Pin<&mut C>),
+        idle: Option<Duration>,
+    ) {
+        let mut connection = pin!(connection);
+        tokio::select! {
+            _ = connection.as_mut() => return,
+            () = sleep_until(self.deadline) => return,
+            () = self.place.evicted() => return,
+            () = self.stop.cancelled() => return,
+            () = self.activity.first.notified() => self.place.speaks(),
+        }
+        let mut stopping = false;
+        loop {
+            let begun = self.activity.begun.load(Ordering::Relaxed);
+            tokio::select! {
+                _ = connection.as_mut() => return,
+                () = self.stop.cancelled(), if !stopping => {
+                    stopping = true;
+                    finish(connection.as_mut());
+                }
+                () = quiet(idle), if !stopping => {
+                    let unused = self.activity.begun.load(Ordering::Relaxed) == begun;
+                    if unused && self.activity.running.load(Ordering::Relaxed) == 0 {
+                        stopping = true;
+                        finish(connection.as_mut());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// HTTP/1.1 has its own limit between requests: that of the next head.
+async fn quiet(idle: Option<Duration>) {
+    match idle {
+        Some(idle) => tokio::time::sleep(idle).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,157 @@
+//! The table of routes. Paths are compared byte for byte, without any normalisation: what is not
+//! listed is 404 and never reaches a provider.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+
+use super::sessions;
+use crate::pipeline::{Gateway, Inbound, ReplySlot};
+use crate::protocol::{self, Protocol};
+use crate::provider;
+use crate::reject::{Code, Rejection, Shape};
+use crate::wire::body::ReplyBody;
+use crate::wire::framing::Ambiguous;
+
+const SESSION: HeaderName = HeaderName::from_static("x-gatehouse-session");
+const REQUEST: HeaderName = HeaderName::from_static("x-request-id");
+/// Where the Anthropic SDK looks for the id.
+const REQUEST_ANTHROPIC: HeaderName = HeaderName::from_static("request-id");
+
+/// What a path is.
+enum Route {
+    Exchange(&'static dyn Protocol),
+    Models(Shape),
+    Sessions,
+    Session(String),
+    Unknown(Shape),
+}
+
+impl Route {
+    fn of(request: &Request<Incoming>) -> Self {
+        let path = request.uri().path();
+        if let Some(protocol) = protocol::by_path(path) {
+            return Self::Exchange(protocol);
+        }
+        match path {
+            "/v1/models" if request.headers().contains_key("anthropic-version") => {
+                Self::Models(Shape::Anthropic)
+            }
+            "/v1/models" => Self::Models(Shape::OpenAi),
+            "/v1/sessions" => Self::Sessions,
+            _ => match path.strip_prefix("/v1/sessions/") {
+                Some(reference) if !reference.is_empty() && !reference.contains('/') => {
+                    Self::Session(reference.to_owned())
+                }
+                _ => Self::Unknown(protocol::nearest_shape(path)),
+            },
+        }
+    }
+
+    fn shape(&self) -> Shape {
+        match self {
+            Self::Exchange(protocol) => protocol.shape(),
+            Self::Models(shape) | Self::Unknown(shape) => *shape,
+            Self::Sessions | Self::Session(_) => Shape::OpenAi,
+        }
+    }
+
+    fn allows(&self, method: &Method) -> bool {
+        match self {
+            Self::Exchange(_) | Self::Sessions => method == Method::POST,
+            Self::Models(_) => method == Method::GET,
+            Self::Session(_) => method == Method::GET || method == Method::DELETE,
+            Self::Unknown(_) => true,
+        }
+    }
+}
+
+/// Answers one request. Whatever happens, the reply carries the request's id.
+pub(super) async fn answer(
+    gateway: Arc<Gateway>,
+    request: Request<Incoming>,
+    peer: IpAddr,
+    framing: Result<(), Ambiguous>,
+) -> Response<ReplyBody> {
+    let route = Route::of(&request);
+    let shape = route.shape();
+    let Some(inbound) = Inbound::new(request, peer, shape) else {
+        return Rejection::new(Code::Internal).response(shape, "");
+    };
+    let id = inbound.id().clone();
+    let mut response = dispatch(gateway, route, inbound, framing, id.as_str()).await;
+    let headers = response.headers_mut();
+    if let Ok(value) = HeaderValue::from_str(id.as_str()) {
+        if shape == Shape::Anthropic {
+            headers.insert(REQUEST_ANTHROPIC, value.clone());
+        }
+        headers.insert(REQUEST, value);
+    }
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+async fn dispatch(
+    gateway: Arc<Gateway>,
+    route: Route,
+    inbound: Inbound,
+    framing: Result<(), Ambiguous>,
+    id: &str,
+) -> Response<ReplyBody> {
+    if framing.is_err() {
+        let rejection = Rejection::new(Code::FramingAmbiguous).closing();
+        return gateway.turn_away(inbound, rejection).await;
+    }
+    if !route.allows(inbound.method()) {
+        return gateway
+            .turn_away(inbound, Code::MethodNotAllowed.into())
+            .await;
+    }
+    match route {
+        Route::Exchange(protocol) => {
+            let (slot, answer) = ReplySlot::new();
+            let tracker = gateway.tracker().clone();
+            // A task of its own: what was admitted is settled even if the caller hangs up.
+            tracker.spawn(gateway.exchange(protocol, inbound, slot));
+            match answer.await {
+                Ok((mut response, session)) => {
+                    note_session(&mut response, session.as_deref());
+                    response
+                }
+                Err(_) => Rejection::new(Code::Internal).response(protocol.shape(), id),
+            }
+        }
+        Route::Models(shape) => match gateway.known_caller(inbound).await {
+            Ok(_) => {
+                match provider::list_models(gateway.config(), gateway.upstream(), shape).await {
+                    Ok(list) => json(StatusCode::OK, list),
+                    Err(rejection) => rejection.response(shape, id),
+                }
+            }
+            Err(response) => response,
+        },
+        Route::Sessions => sessions::open(&gateway, inbound, id).await,
+        Route::Session(reference) => sessions::one(&gateway, inbound, &reference, id).await,
+        Route::Unknown(_) => gateway.turn_away(inbound, Code::RouteUnknown.into()).await,
+    }
+}
+
+/// A reply with a JSON body.
+pub(super) fn json(status: StatusCode, body: impl Into<Bytes>) -> Response<ReplyBody> {
+    let mut response = Response::new(ReplyBody::Whole(body.into()));
+    *response.status_mut() = status;
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
+}
+
+/// Names the session in the reply.
+pub(super) fn note_session(response: &mut Response<ReplyBody>, reference: Option<&str>) {
+    if let Some(value) = reference.and_then(|text| HeaderValue::from_str(text).ok()) {
+        response.headers_mut().insert(SESSION, value);
+    }
+}
