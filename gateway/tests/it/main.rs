@@ -2,5 +2,7 @@
 
 mod arrows;
 mod errors;
+mod gate;
 mod size;
 mod source;
+mod wire;
