@@ -135,12 +135,12 @@ impl Lexicon {
             return found;
         }
         let spans = words(text);
+        // A word that touches the end of the text may go on.
+        if let Some((start, _)) = spans.last().filter(|(_, end)| *end == text.len()) {
+            found.settled = found.settled.min(*start);
+        }
         let mut next = 0;
-        while let Some((start, end)) = spans.get(next).copied() {
-            // A word that touches the end of the text may go on.
-            if end == text.len() {
-                found.settled = found.settled.min(start);
-            }
+        while let Some((start, _)) = spans.get(next).copied() {
             let step = match self.longest(text, &spans, next, &mut found) {
                 Some((label, count, last)) => {
                     found.hits.push(Hit {

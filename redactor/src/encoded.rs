@@ -66,6 +66,27 @@ pub(crate) fn parts(text: &str, run: Run) -> impl Iterator<Item = Run> + '_ {
     })
 }
 
+/// Where a run begins at the very end of the text that is too short yet; the text's length if
+/// none does.
+pub(crate) fn begun(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let padding = bytes
+        .iter()
+        .rev()
+        .take(2)
+        .take_while(|b| **b == b'=')
+        .count();
+    let body = bytes.iter().rev().skip(padding).take(SHORTEST);
+    let short = body
+        .take_while(|b| Class::Base64.holds(**b) && **b != b'=')
+        .count();
+    if short + padding < SHORTEST {
+        text.len() - short - padding
+    } else {
+        text.len()
+    }
+}
+
 /// The text that a run hides.
 pub(crate) fn decode(run: &str) -> Option<String> {
     if !promising(run) {

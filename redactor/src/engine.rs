@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::dictionary::Lexicon;
 use crate::finding::{Field, Finding, Open, ScanError};
-use crate::normalise::View;
+use crate::normalise::{self, View};
 use crate::pass::Pass;
 use crate::policy::Policy;
 use crate::resolve::{self, resolve};
@@ -100,7 +100,9 @@ impl Engine {
     /// character boundary. 0 if the search gave up; then [`Engine::find`] says so.
     #[must_use]
     pub fn undecided(&self, text: &str, field: Field<'_>) -> usize {
-        match Pass::over(self, text, field.key) {
+        // An escape that is cut off may read as anything: the text ends before it.
+        let whole = text.get(..normalise::cut_off(text)).unwrap_or_default();
+        match Pass::over(self, whole, field.key) {
             Ok(pass) => resolve::settled(&pass.findings, pass.settled),
             Err(_) => 0,
         }

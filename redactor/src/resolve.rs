@@ -5,8 +5,12 @@ use std::collections::BTreeMap;
 
 use crate::finding::Finding;
 
+/// From this score on a secret wins over everything inside it.
+const SURE: u8 = 80;
+
 /// Sorted, disjoint findings. One that overlaps a better one is dropped.
-pub(crate) fn resolve(mut findings: Vec<Finding>) -> Vec<Finding> {
+pub(crate) fn resolve(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut findings = outside_secrets(findings);
     findings.sort_by_key(|f| (Reverse(f.score), Reverse(f.end - f.start), f.start, f.rule));
     let mut kept: BTreeMap<usize, Finding> = BTreeMap::new();
     for finding in findings {
@@ -19,6 +23,21 @@ pub(crate) fn resolve(mut findings: Vec<Finding>) -> Vec<Finding> {
         }
     }
     kept.into_values().collect()
+}
+
+/// What does not lie inside a secret: a password that looks like a mail address with something
+/// behind it is replaced as a whole, whatever its parts look like.
+fn outside_secrets(mut findings: Vec<Finding>) -> Vec<Finding> {
+    findings.sort_by_key(|f| (f.start, Reverse(f.end), Reverse(f.score)));
+    let mut reached = 0;
+    findings.retain(|finding| {
+        let inside = finding.end <= reached;
+        if finding.label.is_secret() && finding.score >= SURE {
+            reached = reached.max(finding.end);
+        }
+        !inside
+    });
+    findings
 }
 
 /// How much is settled, given what the rules alone leave open: a finding that reaches into the

@@ -1,40 +1,59 @@
 //! One escaped character: percent (RFC 3986), HTML entities, JSON and string escapes, and
 //! quoted-printable (RFC 2045).
 
-/// The longest escape that the end of a text may cut off, in bytes.
-const LONGEST: usize = 14;
+/// The longest escape that the end of a text may cut off, in bytes: a pair of surrogates behind
+/// backslashes that were themselves escaped twice.
+const LONGEST: usize = 28;
+/// More backslashes in a row than any nesting of strings makes.
+const MOST_SLASHES: usize = 8;
+/// Lines of quoted-printable text that go on are at least this long.
+const SOFT_LINE: usize = 60;
 
-/// The character that an escape at the start of the text stands for, and the escape's length.
-pub(super) fn open(text: &str) -> Option<(char, usize)> {
+/// Whether ASCII text may hold an escape at all.
+pub(super) fn possible(text: &[u8]) -> bool {
+    memchr::memchr3(b'%', b'&', b'\\', text).is_some()
+        || memchr::memchr_iter(b'=', text).any(|at| {
+            matches!(
+                text.get(at + 1),
+                Some(b'4' | b'\n' | b'\r' | b'A'..=b'F' | b'a'..=b'f')
+            )
+        })
+}
+
+/// The character that the escape at `at` stands for, and the escape's length.
+pub(super) fn open(source: &str, at: usize) -> Option<(char, usize)> {
+    let text = source.get(at..)?;
     match text.as_bytes().first()? {
         b'%' => percent(text),
         b'&' => entity(text),
         b'\\' => backslash(text),
-        b'=' => quoted_printable(text),
+        b'=' => quoted_printable(source.get(..at)?, text),
         _ => None,
     }
 }
 
-/// Whether the text is marked as quoted-printable: an encoded `=` or a soft line break. Without
-/// that, `=40` is more likely an assignment.
-pub(super) fn is_quoted_printable(text: &str) -> bool {
-    text.contains("=3D") || text.contains("=\n") || text.contains("=\r\n")
-}
-
-/// Where an escape begins that may go on behind the end of the text.
-pub(super) fn cut_off(text: &str) -> Option<usize> {
+/// Where an escape begins that may go on behind the end of the text; the text's length if none
+/// does.
+pub(crate) fn cut_off(text: &str) -> usize {
     let bytes = text.as_bytes();
     let from = bytes.len().saturating_sub(LONGEST);
-    let tail = bytes.get(from..)?;
-    // Percent and backslash sequences for one character come in a row.
-    let start = tail
+    let inside = |b: &u8| b.is_ascii_alphanumeric() || b"%&\\#={}".contains(b);
+    let length = bytes
         .iter()
-        .position(|b| matches!(b, b'%' | b'&' | b'\\' | b'='))?;
-    let opened = tail.get(start..)?;
-    let whole = opened
+        .rev()
+        .take(LONGEST)
+        .take_while(|b| inside(b))
+        .count();
+    let run = bytes.len() - length;
+    let leads = |b: &u8| matches!(b, b'%' | b'&' | b'\\' | b'=');
+    let first = bytes
+        .get(run.max(from)..)
+        .unwrap_or_default()
         .iter()
-        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'%' | b'&' | b'\\' | b'#' | b'='));
-    whole.then_some(from + start)
+        .position(leads);
+    // A line break after `=` may have a second half.
+    let soft = text.strip_suffix("=\r").map(str::len);
+    soft.or(first.map(|at| run + at)).unwrap_or(text.len())
 }
 
 fn hex(bytes: Option<&[u8]>) -> Option<u32> {
@@ -47,15 +66,27 @@ fn percent(text: &str) -> Option<(char, usize)> {
     octets(text, b'%')
 }
 
-/// `=40`, or `=` and a line break, which stands for nothing (a joiner that is dropped again).
-fn quoted_printable(text: &str) -> Option<(char, usize)> {
-    if text.starts_with("=\r\n") {
+/// What cannot be an assignment: `=40` inside a word (a mail address), a character of several
+/// bytes, and a break behind a long line, which stands for nothing (a joiner that is dropped).
+fn quoted_printable(before: &str, text: &str) -> Option<(char, usize)> {
+    let line = before.bytes().rev().take(SOFT_LINE);
+    let soft = line.clone().count() == SOFT_LINE && !line.clone().any(|b| b == b'\n');
+    if soft && text.starts_with("=\r\n") {
         return Some(('\u{2060}', 3));
     }
-    if text.starts_with("=\n") {
+    if soft && text.starts_with("=\n") {
         return Some(('\u{2060}', 2));
     }
-    octets(text, b'=')
+    let (character, length) = octets(text, b'=')?;
+    let inside = before
+        .bytes()
+        .next_back()
+        .is_some_and(|b| b.is_ascii_alphanumeric())
+        && text
+            .as_bytes()
+            .get(length)
+            .is_some_and(u8::is_ascii_alphabetic);
+    (!character.is_ascii() || (character == '@' && inside)).then_some((character, length))
 }
 
 /// One character as UTF-8 bytes, each written as a mark and two hex digits.
@@ -149,6 +180,9 @@ fn named(name: &str) -> Option<char> {
 fn backslash(text: &str) -> Option<(char, usize)> {
     let bytes = text.as_bytes();
     let slashes = bytes.iter().take_while(|b| **b == b'\\').count();
+    if slashes > MOST_SLASHES {
+        return None;
+    }
     let (character, length) = match bytes.get(slashes)? {
         b'n' => ('\n', 1),
         b'r' => ('\r', 1),

@@ -10,6 +10,7 @@ mod fold;
 
 use std::borrow::Cow;
 
+pub(crate) use self::escape::cut_off;
 use self::fold::Folded;
 pub(crate) use self::fold::{is_format, plain_letters};
 
@@ -17,8 +18,6 @@ pub(crate) use self::fold::{is_format, plain_letters};
 pub(crate) struct View<'t> {
     pub text: Cow<'t, str>,
     edits: Vec<Edit>,
-    /// Where an escape begins that the end of the text cuts off, in bytes of the source.
-    pub cut_escape: Option<usize>,
 }
 
 /// A stretch of the source that reads differently in the view. Between edits both agree.
@@ -33,16 +32,10 @@ struct Edit {
 impl<'t> View<'t> {
     /// Normalises.
     pub(crate) fn of(source: &'t str) -> View<'t> {
-        let cut_escape = escape::cut_off(source);
-        let printable = escape::is_quoted_printable(source);
-        if source.is_ascii()
-            && memchr::memchr3(b'%', b'&', b'\\', source.as_bytes()).is_none()
-            && !printable
-        {
+        if source.is_ascii() && !escape::possible(source.as_bytes()) {
             return View {
                 text: Cow::Borrowed(source),
                 edits: Vec::new(),
-                cut_escape,
             };
         }
         let mut builder = Builder {
@@ -55,13 +48,12 @@ impl<'t> View<'t> {
         let mut at = 0;
         while let Some(byte) = bytes.get(at) {
             at += match byte {
-                b'%' | b'&' | b'\\' => builder.escape(at),
-                b'=' if printable => builder.escape(at),
+                b'%' | b'&' | b'\\' | b'=' => builder.escape(at),
                 0x80.. => builder.character(at),
                 _ => 1,
             };
         }
-        builder.finish(cut_escape)
+        builder.finish()
     }
 
     /// The first source byte of what stands at this place of the view.
@@ -107,8 +99,7 @@ struct Builder<'t> {
 impl<'t> Builder<'t> {
     /// Opens the escape at `at`, if it is one. Returns how many bytes are done.
     fn escape(&mut self, at: usize) -> usize {
-        let Some((character, length)) = escape::open(self.source.get(at..).unwrap_or_default())
-        else {
+        let Some((character, length)) = escape::open(self.source, at) else {
             return 1;
         };
         match fold::fold(character) {
@@ -147,12 +138,11 @@ impl<'t> Builder<'t> {
         });
     }
 
-    fn finish(mut self, cut_escape: Option<usize>) -> View<'t> {
+    fn finish(mut self) -> View<'t> {
         if self.edits.is_empty() {
             return View {
                 text: Cow::Borrowed(self.source),
                 edits: Vec::new(),
-                cut_escape,
             };
         }
         self.out
@@ -160,7 +150,6 @@ impl<'t> Builder<'t> {
         View {
             text: Cow::Owned(self.out),
             edits: self.edits,
-            cut_escape,
         }
     }
 }
@@ -192,6 +181,7 @@ mod tests {
             ("%C3%A9", "é"),
             ("a\\nb", "a\nb"),
             ("100% & more", "100% & more"),
+            ("lena=40example.org, x=40", "lena@example.org, x=40"),
             ("\\\"x\\\"", "\\\"x\\\""),
         ] {
             assert_eq!(View::of(source).text, view, "{source}");

@@ -3,15 +3,19 @@
 //! The search of a whole text and the question how much of a stream is settled are the same
 //! pass, so that they cannot disagree.
 
-use crate::encoded;
+mod hidden;
+mod memo;
+#[cfg(test)]
+mod tests;
+
+use self::memo::{Memo, Reading};
 use crate::engine::Engine;
 use crate::finding::{Finding, Open, ScanError};
-use crate::label::Label;
 use crate::normalise::{View, is_format};
-use crate::rule::{Candidate, Class, Hit, Judge, Left, Rule, Tail};
+use crate::rule::{Candidate, Hit, Judge, Left, Rule};
 use crate::rules;
 use crate::scan::{Run, Session};
-use crate::tail::{self, Extent};
+use crate::tail::Extent;
 use crate::validate::context::Context;
 
 /// Bytes behind a match that checks look at: a separator and what follows it.
@@ -20,8 +24,6 @@ const LOOK_AHEAD: usize = 2;
 pub(crate) const JUDGED: usize = 400;
 /// A tail that is open and longer than this either is a finding already or never will be.
 const HELD: usize = Engine::LONGEST_UNDECIDED;
-/// Texts hidden in texts hidden in texts are opened so often.
-const DEPTH: u8 = 3;
 
 /// The outcome, in offsets of the text.
 pub(crate) struct Pass {
@@ -70,10 +72,7 @@ impl Search<'_, '_> {
         self.words(text, &mut sink);
         self.field(text, &mut sink);
         let mut pass = sink.map_back(source, &view);
-        self.encoded(source, &mut pass)?;
-        if let Some(cut) = view.cut_escape {
-            pass.settled = pass.settled.min(cut);
-        }
+        self.hidden(source, &mut pass)?;
         Ok(pass)
     }
 
@@ -89,11 +88,18 @@ impl Search<'_, '_> {
                 sink.settled = sink.settled.min(at);
             }
             for (index, head) in &run.heads {
-                let Some(rule) = self.engine.rules.get(*index) else {
-                    continue;
-                };
-                let extent = memo.extent(rule.tail, text, *head, &mut sink.steps);
-                self.consider(rule, text, at, *head, extent, sink);
+                if let Some(rule) = self.engine.rules.get(*index) {
+                    self.consider(
+                        Place {
+                            rule,
+                            text,
+                            start: at,
+                            head: *head,
+                        },
+                        &mut memo,
+                        sink,
+                    );
+                }
             }
             start = at + 1;
         }
@@ -101,42 +107,39 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    fn consider(
-        &self,
-        rule: &Rule,
-        text: &str,
-        start: usize,
-        head: usize,
-        extent: Extent,
-        sink: &mut Sink,
-    ) {
-        let (value_at, value_end) = extent.value;
-        let judged = floor(text, value_end.min(value_at.saturating_add(JUDGED)));
-        let candidate = Candidate {
+    fn consider(&self, place: Place<'_>, memo: &mut Memo, sink: &mut Sink) {
+        let Place {
+            rule,
             text,
             start,
             head,
-            end: extent.end,
-            value: text.get(value_at..judged).unwrap_or_default(),
-            value_at,
-            value_end,
-            quote: extent.quote,
-            context: Context::at(text, start, self.key),
-        };
-        if !may_follow(rule.left, candidate.previous()) {
+        } = place;
+        if !may_follow(
+            rule.left,
+            start.checked_sub(1).and_then(|b| text.as_bytes().get(b)),
+        ) {
             return;
         }
-        let hit = match rule.judge {
-            Judge::Always(score) => candidate.whole(rule.label, score),
-            Judge::Check(check) => check(&candidate),
+        let reading = memo.read(rule.tail, text, head, &mut sink.steps);
+        let (extent, hit) = match reading {
+            Reading::Whole(extent) => (extent, place.judge(extent, self.key)),
+            Reading::Part(part) => {
+                if place.judge(part, self.key).is_none() {
+                    return;
+                }
+                let Some(extent) = memo.rest(rule.tail, text, head, &mut sink.steps) else {
+                    return;
+                };
+                (extent, place.judge(extent, self.key))
+            }
         };
-        let long = extent.end.saturating_sub(start) > HELD;
+        let long = extent.end.saturating_sub(start) >= HELD;
         let undecided = extent.open || extent.end + LOOK_AHEAD > text.len();
         if undecided && (hit.is_some() || !long) {
             sink.settled = sink.settled.min(start);
         }
         if let Some(hit) = hit {
-            if extent.open && long {
+            if extent.open {
                 let (label, name) = (hit.label, rule.name);
                 let (tail, quote) = (rule.tail, extent.quote);
                 sink.opens(Open {
@@ -183,130 +186,52 @@ impl Search<'_, '_> {
             sink.hits.push((hit, "field"));
         }
     }
+}
 
-    /// Opens base64 and hex runs and searches what they hide; the finding covers the run.
-    fn encoded(&mut self, source: &str, pass: &mut Pass) -> Result<(), ScanError> {
-        let mut last = source.len();
-        for run in encoded::runs(source) {
-            last = run.end;
-            if !self.encoded_run(source, run, pass)? {
-                for part in encoded::parts(source, run) {
-                    self.encoded_run(source, part, pass)?;
-                }
-            }
-        }
-        // A run that is still too short to be one.
-        let tail = source
-            .get(source.len().saturating_sub(24)..)
-            .map_or(source.len(), |_| source.len());
-        let short = source
-            .as_bytes()
-            .iter()
-            .rev()
-            .take(24)
-            .take_while(|b| Class::Base64.holds(**b))
-            .count();
-        if last != source.len() || short > 0 {
-            let start = tail - short;
-            let begun = short < 24;
-            if begun {
-                pass.settled = pass.settled.min(start);
-            }
-        }
-        Ok(())
-    }
+/// A head that matched.
+#[derive(Clone, Copy)]
+struct Place<'t> {
+    rule: &'t Rule,
+    text: &'t str,
+    start: usize,
+    head: usize,
+}
 
-    fn encoded_run(
-        &mut self,
-        source: &str,
-        run: encoded::Run,
-        pass: &mut Pass,
-    ) -> Result<bool, ScanError> {
-        let Some(text) = source.get(run.start..run.end) else {
-            return Ok(false);
+impl Place<'_> {
+    /// What the rule says, given how far the tail goes.
+    fn judge(&self, extent: Extent, key: Option<&str>) -> Option<Hit> {
+        let Place {
+            rule,
+            text,
+            start,
+            head,
+        } = *self;
+        let (value_at, value_end) = extent.value;
+        let judged = text.floor_char_boundary(value_end.min(value_at.saturating_add(JUDGED)));
+        let candidate = Candidate {
+            text,
+            start,
+            head,
+            end: extent.end,
+            value: text.get(value_at..judged).unwrap_or_default(),
+            value_at,
+            value_end,
+            quote: extent.quote,
+            context: Context::at(text, start, key),
         };
-        let touches = run.end + LOOK_AHEAD > source.len();
-        if touches && (text.len() < encoded::CLEAR || encoded::promising(text)) {
-            pass.settled = pass.settled.min(run.start);
-            if text.len() > HELD && encoded::promising(text) {
-                let tail = Tail::Run(Class::Base64);
-                let open = Open {
-                    start: run.start,
-                    label: Label::ENCODED,
-                    rule: "encoded",
-                    tail,
-                    quote: None,
-                };
-                pass.opens(open);
-            }
+        match rule.judge {
+            Judge::Always(score) => candidate.whole(rule.label, score),
+            Judge::Check(check) => check(&candidate),
         }
-        let Some(hidden) = encoded::decode(text).filter(|_| self.depth < DEPTH) else {
-            return Ok(false);
-        };
-        self.depth += 1;
-        let inner = self.text(&hidden);
-        self.depth -= 1;
-        let best = inner?
-            .findings
-            .into_iter()
-            .max_by_key(|finding| finding.score);
-        if let Some(best) = best {
-            let score = best.score.max(96);
-            pass.findings.push(Finding {
-                start: run.start,
-                end: run.end,
-                score,
-                ..best
-            });
-        }
-        Ok(best.is_some())
     }
 }
 
-/// Tails that were read already: starts inside one run of a class share its end, which keeps the
-/// work linear.
-#[derive(Default)]
-struct Memo {
-    known: Vec<(Tail, usize, Extent)>,
-}
-
-impl Memo {
-    fn extent(&mut self, tail: Tail, text: &str, head: usize, steps: &mut usize) -> Extent {
-        if tail == Tail::Value || tail == Tail::None {
-            let extent = tail::read(tail, text, head);
-            *steps += extent.end - head;
-            return extent;
-        }
-        let reusable = |(known, from, extent): &&(Tail, usize, Extent)| {
-            *known == tail && *from <= head && head <= extent.end
-        };
-        if let Some((.., extent)) = self.known.iter().find(reusable) {
-            return Extent {
-                value: (head, extent.end),
-                ..*extent
-            };
-        }
-        let extent = tail::read(tail, text, head);
-        *steps += extent.end - head;
-        self.known.retain(|(known, ..)| *known != tail);
-        self.known.push((tail, head, extent));
-        extent
-    }
-}
-
-fn may_follow(left: Left, before: Option<u8>) -> bool {
+fn may_follow(left: Left, before: Option<&u8>) -> bool {
     match (left, before) {
         (Left::Any, _) | (_, None) => true,
-        (Left::Number, Some(b)) => !b.is_ascii_alphanumeric() && b != b'.' && b != b'_',
-        (Left::Token, Some(b)) => !b.is_ascii_alphanumeric() && b != b'_' && b != b'-',
+        (Left::Number, Some(b)) => !b.is_ascii_alphanumeric() && !b"._".contains(b),
+        (Left::Token, Some(b)) => !b.is_ascii_alphanumeric() && !b"_-".contains(b),
     }
-}
-
-fn floor(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }
 
 /// The outcome in offsets of the view.
