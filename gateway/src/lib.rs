@@ -1,5 +1,6 @@
 //! The door of Gatehouse: a reverse proxy between AI agents and model providers.
 
+pub mod admin;
 pub mod audit;
 pub mod auth;
 pub mod cli;

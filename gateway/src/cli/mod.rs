@@ -5,9 +5,12 @@
 
 mod check;
 mod detect;
+mod key;
+mod listing;
 mod model;
 mod output;
 mod redact;
+mod session;
 mod up;
 
 use std::ffi::OsString;
@@ -38,6 +41,12 @@ enum Command {
     Detect(detect::Arguments),
     /// Replace what is found in standard input, and write the rest as it is.
     Redact(redact::Arguments),
+    /// Make, list and revoke callers' keys.
+    #[command(subcommand)]
+    Key(key::Command),
+    /// Show and end sessions.
+    #[command(subcommand)]
+    Session(session::Command),
     /// Install or verify the local model.
     #[command(subcommand)]
     Model(model::Command),
@@ -102,6 +111,8 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
         Command::Check(arguments) => check::run(&arguments, &mut output),
         Command::Detect(arguments) => detect::run(&arguments, &mut output),
         Command::Redact(arguments) => redact::run(&arguments, &mut output),
+        Command::Key(command) => key::run(command, &mut output),
+        Command::Session(command) => session::run(command, &mut output),
         Command::Model(command) => model::run(&command),
     };
     match result {

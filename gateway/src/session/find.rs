@@ -8,7 +8,7 @@ use super::{
 use crate::{auth::Caller, registry::Table};
 
 /// What a session shows of itself. No values, no keys.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct SessionView {
     /// The public reference.
     pub reference: String,

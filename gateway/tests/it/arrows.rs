@@ -34,7 +34,7 @@ const FOR_ALL: [&str; 4] = ["clock", "config", "reject", "telemetry"];
 /// What else each module may use. The front (`cli`, `demo`, `serve`) and the pipeline put the
 /// others together; the others know as little of each other as can be.
 const MODULE_ARROWS: [(&str, &[&str]); 18] = [
-    ("admin", &["auth", "registry", "session"]),
+    ("admin", &["audit", "auth", "registry", "session"]),
     ("audit", &[]),
     ("auth", &["audit", "registry"]),
     (

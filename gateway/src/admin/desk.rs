@@ -1,0 +1,110 @@
+//! Does what operators ask for, and records every change.
+
+use std::sync::Arc;
+
+use super::{Answer, Request};
+use crate::{
+    audit::{AdminAction, AdminChange},
+    auth::{CallerKeys, CallerRecord, NewCaller},
+    session::{Absence, Journal, SessionEnding, SessionError, Sessions},
+};
+
+/// Answers operators, over the socket or without a running gateway.
+pub struct Desk {
+    keys: Arc<CallerKeys>,
+    sessions: Sessions,
+    journal: Arc<dyn Journal>,
+}
+
+impl Desk {
+    /// A desk over the parts of a gateway.
+    pub fn new(keys: Arc<CallerKeys>, sessions: Sessions, journal: Arc<dyn Journal>) -> Self {
+        Self {
+            keys,
+            sessions,
+            journal,
+        }
+    }
+
+    /// Does it, or says why not.
+    pub async fn answer(&self, request: Request) -> Answer {
+        let answer = match request {
+            Request::KeyCreate(new) => self.create_key(new).await,
+            Request::KeyList {} => Ok(Answer::Keys(
+                self.keys.list().iter().map(Into::into).collect(),
+            )),
+            Request::KeyRevoke { key } => self.revoke_key(&key).await,
+            Request::SessionErase { reference } => {
+                self.end(&reference, SessionEnding::Erased).await
+            }
+            Request::SessionList { tenant } => self
+                .sessions
+                .list(tenant.as_deref())
+                .await
+                .map(Answer::Sessions)
+                .map_err(explain),
+            Request::SessionRevoke { reference } => {
+                self.end(&reference, SessionEnding::Revoked).await
+            }
+            Request::SessionShow { reference } => self
+                .sessions
+                .inspect(&reference)
+                .await
+                .map(Answer::Session)
+                .map_err(explain),
+        };
+        answer.unwrap_or_else(|why| Answer::Failed { why })
+    }
+
+    /// A key whose making the log did not take is revoked before anyone has it.
+    async fn create_key(&self, new: NewCaller) -> Result<Answer, String> {
+        let made = self.keys.create(new).await;
+        let (token, record) = made.map_err(|error| error.to_string())?;
+        if let Err(why) = self.record(AdminAction::KeyCreate, &record).await {
+            let revoked = self.keys.revoke(&record.caller.key_id).await;
+            revoked.map_err(|error| error.to_string())?;
+            return Err(why);
+        }
+        Ok(Answer::Created {
+            token: token.expose().clone(),
+            key: (&record).into(),
+        })
+    }
+
+    /// Revoking comes before its record: a key that must go goes, whatever the log says.
+    async fn revoke_key(&self, key: &str) -> Result<Answer, String> {
+        let revoked = self.keys.revoke(key).await;
+        let record = revoked.map_err(|error| error.to_string())?;
+        let recorded = self.record(AdminAction::KeyRevoke, &record).await;
+        recorded.map_err(|why| format!("the key is revoked, but {why}"))?;
+        Ok(Answer::Key((&record).into()))
+    }
+
+    async fn record(&self, action: AdminAction, record: &CallerRecord) -> Result<(), String> {
+        let change = AdminChange {
+            action,
+            target: &record.caller.key_id,
+            tenant: &record.caller.tenant,
+        };
+        let event = change.build().map_err(|error| error.to_string())?;
+        let taken = self.journal.append(event).await;
+        taken.map_err(|_| "the log did not take the record".to_owned())
+    }
+
+    /// The session's own last record says what was done.
+    async fn end(&self, reference: &str, ending: SessionEnding) -> Result<Answer, String> {
+        let ended = self.sessions.end_by_operator(reference, ending).await;
+        ended.map(|()| Answer::Done {}).map_err(explain)
+    }
+}
+
+/// Operators may know more than callers.
+fn explain(error: SessionError) -> String {
+    match error {
+        SessionError::NotFound(Absence::Malformed) => {
+            "not a session's reference: s_ and 26 characters".to_owned()
+        }
+        SessionError::NotFound(absence) => format!("no such session: {}", absence.reason()),
+        error => error.to_string(),
+    }
+}

@@ -1,0 +1,25 @@
+//! What operators need: health and metrics on a loopback port, and a socket for everything that
+//! shows or changes callers' keys and sessions.
+//!
+//! The port tells nothing that matters and changes nothing. The socket is a file that only the
+//! gateway's own user may open; whoever can open it could read the key files as well.
+
+mod client;
+mod desk;
+mod health;
+mod office;
+mod protocol;
+mod socket;
+
+pub use client::{AskError, ask};
+pub use desk::Desk;
+pub use health::Health;
+pub use office::{Office, OfficeError};
+pub use protocol::{Answer, KeyView, Request};
+pub use socket::Socket;
+
+/// The socket's name in the data directory.
+pub const SOCKET: &str = "admin.sock";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! A gateway's data directory, opened: keys, sessions and the log, without a listener.
+//!
+//! One process at a time can have it open; the database's lock sees to that.
+
+use std::{fmt::Display, os::unix::fs::DirBuilderExt, sync::Arc};
+
+use gatehouse_envelope::{keys::FileKeys, sign::FileSigner};
+use gatehouse_ledger::{Ledger, Mode, Options, Pace, Recovery, store::Dir};
+
+use super::Desk;
+use crate::{
+    audit::{Book, LedgerClock},
+    auth::CallerKeys,
+    clock::{Clock, SystemClock},
+    config::{Config, LedgerMode},
+    registry::{CachePolicy, Database, EmbeddedRegistry, Keyring, Registry},
+    session::{self, Logged, Sessions, store::EmbeddedStore},
+};
+
+/// Why a data directory could not be opened or closed: which part of it, and what that part says.
+#[derive(Debug, thiserror::Error)]
+#[error("{part}: {cause}")]
+pub struct OfficeError {
+    part: &'static str,
+    cause: String,
+}
+
+impl OfficeError {
+    fn of<E: Display>(part: &'static str) -> impl FnOnce(E) -> Self {
+        move |cause| Self {
+            part,
+            cause: cause.to_string(),
+        }
+    }
+}
+
+/// The parts that a gateway, or an operator's command, works with.
+pub struct Office {
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// The tenants' keys.
+    pub keyring: Arc<Keyring>,
+    /// The callers' keys.
+    pub callers: Arc<CallerKeys>,
+    /// The sessions, brought up to the log.
+    pub sessions: Sessions,
+    /// The log, with a stream of this process's own.
+    pub book: Book,
+}
+
+impl Office {
+    /// Opens everything: makes what is missing, recovers what a dead process left, and brings the
+    /// sessions up to the log before anyone can use them.
+    pub async fn open(config: &Config) -> Result<Self, OfficeError> {
+        let data = config.data_dir.as_path();
+        let mut private = std::fs::DirBuilder::new();
+        let made = private.recursive(true).mode(0o700).create(data);
+        made.map_err(OfficeError::of("data directory"))?;
+        let database = Database::open(&data.join("sessions.redb"));
+        let database = Arc::new(database.map_err(OfficeError::of("sessions.redb"))?);
+        let root = FileKeys::open_or_create(&data.join("keys/root"));
+        let root = Arc::new(root.map_err(OfficeError::of("keys/root"))?);
+
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let registry: Arc<dyn Registry> = Arc::new(EmbeddedRegistry::new(Arc::clone(&database)));
+        let policy = CachePolicy::default();
+        let keyring = Keyring::new(root, Arc::clone(&registry), Arc::clone(&clock), policy);
+        let callers = CallerKeys::load(Arc::clone(&registry), &keyring, Arc::clone(&clock)).await;
+        let callers = Arc::new(callers.map_err(OfficeError::of("caller keys"))?);
+        let keyring = Arc::new(keyring);
+        let (book, recovery) = open_book(config, Arc::clone(&clock)).await?;
+        let sessions = Sessions::new(session::Parts {
+            store: Arc::new(EmbeddedStore::new(database, Arc::clone(&clock))),
+            registry,
+            keyring: Arc::clone(&keyring),
+            journal: Arc::new(book.clone()),
+            clock: Arc::clone(&clock),
+            limits: limits(config),
+        });
+        let sessions = sessions.map_err(OfficeError::of("sessions"))?;
+        replay(&sessions, recovery).await?;
+        Ok(Self {
+            clock,
+            keyring,
+            callers,
+            sessions,
+            book,
+        })
+    }
+
+    /// A desk over these parts.
+    pub fn desk(&self) -> Desk {
+        let journal = Arc::new(self.book.clone());
+        Desk::new(Arc::clone(&self.callers), self.sessions.clone(), journal)
+    }
+
+    /// Closes the database, synced, and then the log.
+    pub async fn close(self) -> Result<(), OfficeError> {
+        let Self { book, .. } = self;
+        let closed = tokio::task::spawn_blocking(move || {
+            let closed = book.ledger().close();
+            closed.map_err(OfficeError::of("ledger"))
+        });
+        closed.await.map_err(OfficeError::of("ledger"))?
+    }
+}
+
+fn limits(config: &Config) -> session::Limits {
+    session::Limits {
+        idle: config.sessions.idle,
+        absolute: config.sessions.absolute,
+        lease: config.sessions.lease,
+        wait: config.sessions.wait,
+        ..session::Limits::default()
+    }
+}
+
+async fn open_book(
+    config: &Config,
+    clock: Arc<dyn Clock>,
+) -> Result<(Book, Recovery), OfficeError> {
+    let options = Options {
+        data_dir: config.data_dir.clone(),
+        deployment: config.ledger.deployment.clone(),
+        mode: match config.ledger.mode {
+            LedgerMode::Async => Mode::Async,
+            LedgerMode::Local => Mode::Local,
+            LedgerMode::Strict => Mode::Strict,
+        },
+        pace: Pace {
+            flush_after: config.ledger.segment_age,
+            flush_bytes: config.ledger.segment_size as u64,
+            ..Pace::default()
+        },
+    };
+    let opened = tokio::task::spawn_blocking(move || {
+        let path = options.data_dir.join("keys/signer");
+        let signer = FileSigner::open_or_create(&path, &options.deployment);
+        let signer = Arc::new(signer.map_err(OfficeError::of("keys/signer"))?);
+        let store = Arc::new(Dir::new(options.data_dir.join("ledger")));
+        let opened = Ledger::open(options, store, signer, Arc::new(LedgerClock(clock)));
+        opened.map_err(OfficeError::of("ledger"))
+    });
+    let (ledger, recovery) = opened.await.map_err(OfficeError::of("ledger"))??;
+    for writer in &recovery.damaged {
+        tracing::error!(
+            writer,
+            "a stream does not fit together; its files are set aside"
+        );
+    }
+    Ok((Book::new(Arc::new(ledger)), recovery))
+}
+
+/// An honest crash must not look like tampering: the store is brought up to the log first.
+async fn replay(sessions: &Sessions, recovery: Recovery) -> Result<(), OfficeError> {
+    let logged = recovery.links.iter().map(|link| Logged {
+        sid: link.session.clone(),
+        sseq: link.sseq,
+        digest: link.digest,
+    });
+    let logged: Vec<_> = logged.collect();
+    let failed = sessions.replay(&logged).await;
+    let failed = failed.map_err(OfficeError::of("sessions"))?;
+    if failed > 0 {
+        tracing::warn!(failed, "sessions could not be brought up to the log");
+    }
+    recovery.complete().map_err(OfficeError::of("ledger"))
+}

@@ -1,0 +1,104 @@
+//! What is said over the admin socket: one line of JSON each way, then the connection closes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    auth::{CallerRecord, NewCaller},
+    session::SessionView,
+};
+
+/// The longest line either side accepts of a request.
+pub(super) const MAX_REQUEST: u64 = 64 * 1024;
+
+/// What an operator asks for.
+#[derive(Deserialize, Serialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum Request {
+    /// Make a caller's key.
+    KeyCreate(NewCaller),
+    /// Show all callers' keys.
+    KeyList {},
+    /// Revoke a key, by id or by name.
+    KeyRevoke {
+        /// The id or the name.
+        key: String,
+    },
+    /// Destroy a session's key and state.
+    SessionErase {
+        /// The session's reference.
+        reference: String,
+    },
+    /// Show all sessions, or those of one tenant.
+    SessionList {
+        /// The tenant.
+        tenant: Option<String>,
+    },
+    /// End a session.
+    SessionRevoke {
+        /// The session's reference.
+        reference: String,
+    },
+    /// Show one session.
+    SessionShow {
+        /// The session's reference.
+        reference: String,
+    },
+}
+
+/// The answer.
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// A key was made. The token is given out here and never again.
+    Created {
+        /// The token. Taken from here to standard output and nowhere else.
+        token: String,
+        /// The key.
+        key: KeyView,
+    },
+    /// It was done.
+    Done {},
+    /// It was not done, and why.
+    Failed {
+        /// For the operator.
+        why: String,
+    },
+    /// A key.
+    Key(KeyView),
+    /// Keys, the oldest first.
+    Keys(Vec<KeyView>),
+    /// A session.
+    Session(SessionView),
+    /// Sessions, in the order of their references.
+    Sessions(Vec<SessionView>),
+}
+
+/// A caller's key as operators see it.
+#[derive(Debug, Deserialize, PartialEq, Eq, Serialize)]
+pub struct KeyView {
+    /// Its public id.
+    pub id: String,
+    /// What it is called.
+    pub name: String,
+    /// Whose it is.
+    pub tenant: String,
+    /// The agent profile it selects.
+    pub agent: Option<String>,
+    /// When it was made, in microseconds since 1970 (UTC).
+    pub created_us: i64,
+    /// When it was revoked.
+    pub revoked_us: Option<i64>,
+}
+
+impl From<&CallerRecord> for KeyView {
+    fn from(record: &CallerRecord) -> Self {
+        Self {
+            id: record.caller.key_id.clone(),
+            name: record.caller.name.clone(),
+            tenant: record.caller.tenant.clone(),
+            agent: record.caller.agent.clone(),
+            created_us: record.created_us,
+            revoked_us: record.revoked_us,
+        }
+    }
+}

@@ -1,0 +1,169 @@
+use std::{os::unix::fs::PermissionsExt, sync::Arc, time::Duration};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpStream, UnixStream},
+    sync::oneshot,
+};
+
+use super::*;
+use crate::{auth::NewCaller, config::Config};
+
+fn new(name: &str) -> NewCaller {
+    NewCaller {
+        name: name.into(),
+        tenant: "t".into(),
+        agent: None,
+    }
+}
+
+async fn ask_in_thread(config: &Config, request: Request) -> Result<Answer, AskError> {
+    let config = config.clone();
+    tokio::task::spawn_blocking(move || ask(&config, request))
+        .await
+        .unwrap()
+}
+
+/// Every command, as a script would run them one after the other.
+async fn all_commands(config: &Config) {
+    let Ok(Answer::Created { token, key }) =
+        ask_in_thread(config, Request::KeyCreate(new("one"))).await
+    else {
+        panic!("no key")
+    };
+    assert!(gatehouse_envelope::random::is_credential(
+        "gk_",
+        token.as_bytes()
+    ));
+    let Ok(Answer::Keys(keys)) = ask_in_thread(config, Request::KeyList {}).await else {
+        panic!("no list")
+    };
+    assert_eq!(keys, [key]);
+    let revoke = Request::KeyRevoke { key: "one".into() };
+    let Ok(Answer::Key(revoked)) = ask_in_thread(config, revoke).await else {
+        panic!("not revoked")
+    };
+    assert!(revoked.revoked_us.is_some());
+    for request in [
+        Request::KeyRevoke { key: "two".into() },
+        Request::KeyCreate(new("")),
+        Request::SessionShow {
+            reference: "s_".into(),
+        },
+        Request::SessionErase {
+            reference: format!("s_{}", "a".repeat(26)),
+        },
+    ] {
+        let answer = ask_in_thread(config, request).await;
+        assert!(matches!(answer, Ok(Answer::Failed { .. })));
+    }
+    let Ok(Answer::Sessions(sessions)) =
+        ask_in_thread(config, Request::SessionList { tenant: None }).await
+    else {
+        panic!("no sessions")
+    };
+    assert!(sessions.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_gateway_the_files_are_opened() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = Config::for_tests(dir.path()).unwrap();
+    all_commands(&config).await;
+    let mode = |name: &str| {
+        let path = config.data_dir.join(name);
+        std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+    };
+    for name in ["sessions.redb", "keys/root", "keys/signer"] {
+        assert_eq!(mode(name), 0o600, "{name}");
+    }
+    assert_eq!(mode("keys"), 0o700);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn beside_a_gateway_its_socket_is_asked() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = Config::for_tests(dir.path()).unwrap();
+    let office = Office::open(&config).await.unwrap();
+    let path = config.data_dir.join(SOCKET);
+    // A gateway that holds the files and has no socket is not worked around.
+    assert!(matches!(
+        ask_in_thread(&config, Request::KeyList {}).await,
+        Err(AskError::Office(_))
+    ));
+    // What a killed gateway left behind is replaced.
+    drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+    let socket = Socket::bind(&config.data_dir).unwrap();
+    assert_eq!(
+        std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    let (stop, stopped) = oneshot::channel::<()>();
+    let desk = Arc::new(office.desk());
+    let serving = socket.serve(desk, async move { drop(stopped.await) });
+    let talking = async {
+        all_commands(&config).await;
+        for junk in [
+            &b"\n"[..],
+            b"{}\n",
+            b"{\"do\":\"key_list\"",
+            &[b'x'; 100_000],
+        ] {
+            let mut stream = UnixStream::connect(&path).await.unwrap();
+            // The far end may have answered and closed before it has read all of it.
+            let _cut = stream.write_all(junk).await;
+            let _cut = stream.shutdown().await;
+            let mut answer = Vec::new();
+            if stream.read_to_end(&mut answer).await.is_ok() && !answer.is_empty() {
+                let answer = serde_json::from_slice::<Answer>(&answer).unwrap();
+                assert!(matches!(answer, Answer::Failed { .. }));
+            }
+        }
+        let kept = office.callers.list().len();
+        drop(stop);
+        kept
+    };
+    let ((), kept) = tokio::join!(serving, talking);
+    assert_eq!(kept, 1);
+    assert!(!path.exists());
+    office.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn health_and_metrics_on_loopback_only() {
+    let refused = Health::bind("0.0.0.0:0".parse().unwrap()).await;
+    assert!(refused.is_err());
+    let listener = Health::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let ready = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let seen = Arc::clone(&ready);
+    let health = Health {
+        metrics: Arc::new(|| "up 1\n# EOF\n".to_owned()),
+        ready: Arc::new(move || seen.load(std::sync::atomic::Ordering::SeqCst)),
+    };
+    let (stop, stopped) = oneshot::channel::<()>();
+    let serving = health.serve(listener, async move { drop(stopped.await) });
+    let asking = async {
+        let ask = async |line: &str| {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let head = format!("{line} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
+            stream.write_all(head.as_bytes()).await.unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).await.unwrap();
+            answer
+        };
+        assert!(ask("GET /healthz").await.starts_with("HTTP/1.1 200"));
+        assert!(ask("GET /readyz").await.starts_with("HTTP/1.1 503"));
+        ready.store(true, std::sync::atomic::Ordering::SeqCst);
+        assert!(ask("GET /readyz").await.starts_with("HTTP/1.1 200"));
+        let metrics = ask("GET /metrics").await;
+        assert!(metrics.contains("openmetrics") && metrics.ends_with("up 1\n# EOF\n"));
+        assert!(ask("GET /v1/models").await.starts_with("HTTP/1.1 404"));
+        assert!(ask("POST /healthz").await.starts_with("HTTP/1.1 405"));
+        drop(stop);
+    };
+    let done = tokio::time::timeout(Duration::from_secs(10), async {
+        tokio::join!(serving, asking)
+    });
+    done.await.unwrap();
+}
