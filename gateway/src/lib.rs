@@ -6,6 +6,7 @@ pub mod auth;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod demo;
 pub mod pipeline;
 pub mod protocol;
 pub mod provider;

@@ -2,14 +2,12 @@
 
 use std::io::{self, BufRead, Read, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use gatehouse_redactor::{Direction, Engine, Field, Finding};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Failure, Output, configuration};
-use crate::config::Overrides;
+use super::{Failure, Output, redaction};
 
 /// The longest line that is read; one document never needs more.
 const LONGEST_LINE: u64 = 256 << 20;
@@ -31,8 +29,7 @@ struct Document {
 }
 
 pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
-    let config = configuration(arguments.config.as_ref(), &Overrides::default())?;
-    let engine = Arc::clone(&config.redaction.engine);
+    let engine = redaction(arguments.config.as_deref())?.engine;
     let mut input = io::stdin().lock();
     let mut line = Vec::new();
     for number in 1_u64.. {

@@ -4,6 +4,7 @@
 //! or a configuration with faults.
 
 mod check;
+mod demo;
 mod detect;
 mod key;
 mod listing;
@@ -14,14 +15,14 @@ mod session;
 mod up;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 pub(crate) use output::Output;
 
-use crate::config::{Config, Environment, Faults, Overrides};
+use crate::config::{Environment, Faults, Redaction};
 
 /// Stands between AI agents and the model providers that they call.
 #[derive(Parser)]
@@ -35,6 +36,8 @@ struct Arguments {
 enum Command {
     /// Run the gateway.
     Up(up::Arguments),
+    /// Show a whole conversation: what the agent sent, what the provider saw, what came back.
+    Demo(demo::Arguments),
     /// List every fault of a configuration file.
     Check(check::Arguments),
     /// Find personal data and secrets in JSON lines: {"id","text"} in, {"id","spans"} out.
@@ -109,6 +112,7 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
     let result = match arguments.command {
         Command::Up(arguments) => up::run(arguments, &mut output),
         Command::Check(arguments) => check::run(&arguments, &mut output),
+        Command::Demo(arguments) => demo::run(&arguments, &mut output),
         Command::Detect(arguments) => detect::run(&arguments, &mut output),
         Command::Redact(arguments) => redact::run(&arguments, &mut output),
         Command::Key(command) => key::run(command, &mut output),
@@ -124,12 +128,19 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
     }
 }
 
-/// The configuration of a command that takes `--config FILE`.
-fn configuration(file: Option<&PathBuf>, overrides: &Overrides) -> Result<Config, Failure> {
-    let environment = Environment::of_process();
-    let config = match file {
-        Some(file) => Config::load(file, overrides, &environment)?,
-        None => Config::from_environment(overrides, &environment)?,
+/// The redaction policy of a command that takes `--config FILE` for it.
+fn redaction(file: Option<&Path>) -> Result<Redaction, Failure> {
+    let redaction = match file {
+        Some(file) => Redaction::load(file, &Environment::of_process())?,
+        None => Redaction::built_in()?,
     };
-    Ok(config)
+    Ok(redaction)
+}
+
+/// The runtime of a command that serves or calls over the network.
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    runtime.map_err(|error| Failure::of("the runtime did not start", error))
 }

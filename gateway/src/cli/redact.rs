@@ -11,8 +11,8 @@ use gatehouse_envelope::random;
 use gatehouse_redactor::body::redact_text;
 use gatehouse_redactor::{Direction, Engine, Field, Finding, Label, Pseudonyms, Vault};
 
-use super::{Failure, Output, configuration};
-use crate::config::{Overrides, Redaction};
+use super::{Failure, Output, redaction};
+use crate::config::Redaction;
 
 /// A block is cut once this many bytes are at hand.
 const BLOCK: usize = 256 << 10;
@@ -36,10 +36,10 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
-    let config = configuration(arguments.config.as_ref(), &Overrides::default())?;
+    let redaction = redaction(arguments.config.as_deref())?;
     let names = Names::random()?;
     let out = output.stream();
-    redact(io::stdin().lock(), out, &config.redaction, &names)?;
+    redact(io::stdin().lock(), out, &redaction, &names)?;
     out.flush()?;
     Ok(())
 }
@@ -166,20 +166,12 @@ fn stands_alone(engine: &Engine, text: &str, cut: usize, all: &[Finding]) -> Res
 
 #[cfg(test)]
 mod tests {
-    use crate::config::{Config, Environment};
-
     use super::*;
-
-    fn redaction() -> Redaction {
-        let surroundings = Environment::new(|_| None, "");
-        let config = Config::from_environment(&Overrides::default(), &surroundings);
-        config.unwrap_or_else(|faults| panic!("{faults}")).redaction
-    }
 
     fn redacted(input: &[u8]) -> Result<String, Failure> {
         let mut out = Vec::new();
         let names = Names::random()?;
-        redact(input, &mut out, &redaction(), &names)?;
+        redact(input, &mut out, &redaction(None)?, &names)?;
         Ok(String::from_utf8(out).expect("UTF-8"))
     }
 

@@ -52,6 +52,19 @@ impl<'e> Check<'e> {
         self.finish(Raw::default(), providers, overrides)
     }
 
+    /// The redaction policy alone, for commands that neither listen nor call anyone. The file's
+    /// unknown keys are faults all the same.
+    pub(super) fn redaction_of(mut self, text: &str) -> Result<Redaction, Faults> {
+        let Some(raw) = tree::read::<Raw>(text, "", &mut self.faults) else {
+            return Err(self.faults);
+        };
+        self.version(raw.config_version);
+        match self.redaction(raw.redaction.as_deref()) {
+            Some(redaction) if self.faults.is_empty() => Ok(redaction),
+            _ => Err(self.faults),
+        }
+    }
+
     fn finish(
         mut self,
         raw: Raw,

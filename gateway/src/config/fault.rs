@@ -44,6 +44,13 @@ impl Faults {
         self.0.is_empty()
     }
 
+    pub(super) fn one(path: &str, message: String) -> Faults {
+        Faults(vec![Fault {
+            path: path.to_owned(),
+            message,
+        }])
+    }
+
     pub(super) fn add(&mut self, path: impl Into<String>, message: impl Into<String>) {
         self.0.push(Fault {
             path: path.into(),

@@ -2,12 +2,14 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use gatehouse_envelope::secret::Secret;
+use gatehouse_redactor::{Engine, Policy};
 
-use super::Config;
 use super::check::Check;
 use super::fault::Faults;
+use super::{Config, Redaction};
 
 /// What `gatehouse up` says on its command line, over what the file says.
 #[derive(Clone, Debug, Default)]
@@ -103,12 +105,7 @@ impl Config {
         overrides: &Overrides,
         environment: &Environment,
     ) -> Result<Config, Faults> {
-        let text = std::fs::read_to_string(file).map_err(|error| {
-            let mut faults = Faults::default();
-            faults.add("", format!("cannot read {}: {error}", file.display()));
-            faults
-        })?;
-        Config::parse(&text, overrides, environment)
+        Config::parse(&text_of(file)?, overrides, environment)
     }
 
     /// Reads a configuration from its text.
@@ -150,4 +147,34 @@ impl Config {
         config.admin_listen = config.listen;
         Ok(config)
     }
+}
+
+impl Redaction {
+    /// The policy that a configuration file names, without a look at the rest of the file.
+    ///
+    /// # Errors
+    /// Every fault of the file's form, and of the policy.
+    pub fn load(file: &Path, environment: &Environment) -> Result<Redaction, Faults> {
+        Check::new(environment).redaction_of(&text_of(file)?)
+    }
+
+    /// The built-in policy.
+    ///
+    /// # Errors
+    /// Only if the built-in rules do not compile.
+    pub fn built_in() -> Result<Redaction, Faults> {
+        let policy = Policy::default();
+        match Engine::new(&policy) {
+            Ok(engine) => Ok(Redaction {
+                policy: Arc::new(policy),
+                engine: Arc::new(engine),
+            }),
+            Err(error) => Err(Faults::one("redaction", error.to_string())),
+        }
+    }
+}
+
+fn text_of(file: &Path) -> Result<String, Faults> {
+    std::fs::read_to_string(file)
+        .map_err(|error| Faults::one("", format!("cannot read {}: {error}", file.display())))
 }

@@ -253,3 +253,14 @@ fn the_defaults_are_those_of_the_design() {
     assert_eq!(config.sessions.absolute, Duration::from_secs(86_400));
     assert!(config.listen.ip().is_loopback());
 }
+
+#[test]
+fn the_redaction_policy_can_be_read_without_the_rest() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let file = root.join("policies/gatehouse.example.toml");
+    let of_file =
+        Redaction::load(&file, &environment(&[])).unwrap_or_else(|faults| panic!("{faults}"));
+    let built_in = Redaction::built_in().unwrap_or_else(|faults| panic!("{faults}"));
+    assert_eq!(of_file.policy.canonical(), built_in.policy.canonical());
+    assert!(Redaction::load(Path::new("nowhere.toml"), &environment(&[])).is_err());
+}

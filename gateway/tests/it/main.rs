@@ -1,6 +1,7 @@
 //! Integration tests, one binary.
 
 mod arrows;
+mod cli;
 mod errors;
 mod gate;
 mod size;

@@ -1,0 +1,85 @@
+//! `gatehouse demo`: finds the demo a place to run and tidies up after it.
+
+use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use gatehouse_envelope::random;
+
+use super::{Failure, Output, runtime};
+use crate::demo::{self, Stage};
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// Keep the demo's data in this new folder instead of throwing it away.
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+}
+
+pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+    let auditor = auditor()?;
+    let folder = match &arguments.keep {
+        Some(folder) => Folder::kept(folder)?,
+        None => Folder::temporary()?,
+    };
+    let stage = Stage {
+        folder: &folder.path,
+        auditor: &auditor,
+        width: Output::width(),
+    };
+    let result = runtime()?.block_on(demo::run(&stage, output.stream()));
+    output.stream().flush()?;
+    result.map_err(|error| Failure::of("demo", error))
+}
+
+/// The auditor is a program of its own, so it may be missing.
+fn auditor() -> Result<PathBuf, Failure> {
+    let own = std::env::current_exe().map_err(|error| Failure::of("own path", error))?;
+    let auditor = own.with_file_name("gatehouse-auditor");
+    if auditor.is_file() {
+        return Ok(auditor);
+    }
+    let message =
+        "gatehouse-auditor is not beside this program; `cargo build --release` makes both";
+    Err(Failure::Usage(message.to_owned()))
+}
+
+/// A folder that only this user can read.
+struct Folder {
+    path: PathBuf,
+    temporary: bool,
+}
+
+impl Folder {
+    fn temporary() -> Result<Folder, Failure> {
+        let name = random::name("gatehouse-demo-").map_err(|error| Failure::of("folder", error))?;
+        let path = std::env::temp_dir().join(name);
+        Folder::make(&path)?;
+        Ok(Folder {
+            path,
+            temporary: true,
+        })
+    }
+
+    fn kept(path: &Path) -> Result<Folder, Failure> {
+        Folder::make(path)?;
+        Ok(Folder {
+            path: path.to_owned(),
+            temporary: false,
+        })
+    }
+
+    fn make(path: &Path) -> Result<(), Failure> {
+        let made = std::fs::DirBuilder::new().mode(0o700).create(path);
+        made.map_err(|error| Failure::of(&path.display().to_string(), error))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if self.temporary {
+            // What stays behind is sealed; the system's own cleaning gets it.
+            let _ = std::fs::remove_dir_all(&self.path);
+        }
+    }
+}

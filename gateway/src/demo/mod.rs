@@ -1,0 +1,190 @@
+//! `gatehouse demo`: a scripted support conversation through a real listener to a real (if small)
+//! provider; then the auditor reads the log that it left.
+//!
+//! Every claim that the demo prints is checked on the bytes first, so a demo that ends well has
+//! shown what it says.
+
+mod agent;
+mod claims;
+mod columns;
+mod provider;
+mod script;
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use bytes::Bytes;
+
+use crate::config::{Config, Environment, Overrides};
+use crate::serve;
+
+use agent::Agent;
+use provider::Provider;
+use script::{NAME, PRIVATE, Turn};
+
+/// Where the demo runs.
+pub struct Stage<'p> {
+    /// An empty folder, for the gateway's data.
+    pub folder: &'p Path,
+    /// The auditor's binary.
+    pub auditor: &'p Path,
+    /// The terminal's width in columns; `None` if the output is no terminal.
+    pub width: Option<usize>,
+}
+
+/// Why the demo did not show what it should.
+#[derive(Debug, thiserror::Error)]
+pub enum DemoError {
+    /// The auditor found fault with the log, or could not be run.
+    #[error("the auditor: {0}")]
+    Auditor(String),
+    /// A claim of the demo's does not hold.
+    #[error("in \"{turn}\": {claim}")]
+    Claim {
+        /// The turn's title.
+        turn: &'static str,
+        /// What does not hold.
+        claim: String,
+    },
+    /// The gateway, the provider or the agent did not work.
+    #[error("{0}")]
+    Failed(String),
+    /// The screen or the folder could not be written.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
+
+/// Runs the whole demo.
+///
+/// # Errors
+/// As soon as anything that it shows does not hold.
+pub async fn run(stage: &Stage<'_>, out: &mut impl Write) -> Result<(), DemoError> {
+    let provider = Provider::start().await?;
+    let config = configuration(stage.folder, &provider)?;
+    let data = config.data_dir.clone();
+    let mut gateway = serve::up(config).await.map_err(failed)?;
+    let key = gateway.take_first_key();
+    let key = key.ok_or_else(|| DemoError::Failed("no first key was made".to_owned()))?;
+    let mut agent = Agent::new(gateway.address(), key);
+    let session = agent.open_session().await.map_err(DemoError::Failed)?;
+    writeln!(
+        out,
+        "A gateway on http://{}, session {session}.\n",
+        gateway.address()
+    )?;
+    let turns = script::turns();
+    for (number, turn) in turns.iter().enumerate() {
+        show(number + 1, turn, &mut agent, &provider, stage.width, out).await?;
+    }
+    gateway.stop().await;
+    provider.stop();
+    let (values, requests) = (PRIVATE.len(), turns.len());
+    writeln!(
+        out,
+        "Checked: none of the {values} private values was in any of the {requests} requests that \
+         the provider\nsaw, and every one that the model used came back.\n",
+    )?;
+    audit(stage, &data, &session, out)
+}
+
+/// One turn: said, shown, and held to the demo's claims.
+async fn show(
+    number: usize,
+    turn: &Turn,
+    agent: &mut Agent,
+    provider: &Provider,
+    width: Option<usize>,
+    out: &mut impl Write,
+) -> Result<(), DemoError> {
+    let reply = agent.say(turn).await.map_err(DemoError::Failed)?;
+    let seen = provider.seen().pop().unwrap_or_default();
+    let form = if turn.stream { ", streamed" } else { "" };
+    writeln!(out, "{number}. {}{form}\n", turn.title)?;
+    let columns = [
+        ("The agent sent", turn.message.text()),
+        ("The provider saw", &last_message(&seen)),
+        ("The agent got back", &reply.shown),
+    ];
+    writeln!(out, "{}", columns::lay_out(&columns, width))?;
+    claims::check(turn, &seen, &reply).map_err(|claim| DemoError::Claim {
+        turn: turn.title,
+        claim,
+    })
+}
+
+/// The text of the last message in a request, as the provider read it.
+fn last_message(seen: &Bytes) -> String {
+    let body: serde_json::Value = serde_json::from_slice(seen).unwrap_or_default();
+    let messages = body.get("messages").and_then(serde_json::Value::as_array);
+    let last = messages.and_then(|messages| messages.last()?.get("content")?.as_str());
+    last.unwrap_or_default().to_owned()
+}
+
+/// The demo's configuration is a file like any other, with a policy that knows one name.
+fn configuration(folder: &Path, provider: &Provider) -> Result<Config, DemoError> {
+    let policy = format!("[[dictionary]]\nlabel = \"PERSON\"\nterms = [{NAME:?}]\n");
+    std::fs::write(folder.join("redaction.toml"), policy)?;
+    let text = format!(
+        "config_version = 1\nlisten = \"127.0.0.1:0\"\nadmin_listen = \"127.0.0.1:0\"\n\
+         data_dir = \"data\"\nredaction = \"redaction.toml\"\n\
+         [[provider]]\nname = \"demo\"\nprotocol = \"openai\"\nbase_url = {:?}\n",
+        provider.base_url(),
+    );
+    let surroundings = Environment::new(|_| None, folder);
+    Config::parse(&text, &Overrides::default(), &surroundings).map_err(failed)
+}
+
+/// Lets the auditor read the log, beside a gateway that no longer runs.
+fn audit(
+    stage: &Stage<'_>,
+    data: &Path,
+    session: &str,
+    out: &mut impl Write,
+) -> Result<(), DemoError> {
+    let trust = data.join("trust.policy");
+    let ledger = data.join("ledger");
+    let mut verify = Command::new(stage.auditor);
+    verify.arg("verify").arg(&ledger).arg("--trust").arg(&trust);
+    writeln!(
+        out,
+        "$ gatehouse-auditor verify DATA/ledger --trust DATA/trust.policy"
+    )?;
+    said(&mut verify, out)?;
+    let mut timeline = Command::new(stage.auditor);
+    timeline
+        .arg("timeline")
+        .arg(&ledger)
+        .args(["--session", session]);
+    writeln!(
+        out,
+        "\n$ gatehouse-auditor timeline DATA/ledger --session {session}"
+    )?;
+    let lines = said(&mut timeline, out)?;
+    if lines < 2 * script::turns().len() {
+        return Err(DemoError::Auditor("the timeline lacks records".to_owned()));
+    }
+    Ok(())
+}
+
+/// Runs the auditor, shows what it says, and counts the lines.
+fn said(command: &mut Command, out: &mut impl Write) -> Result<usize, DemoError> {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command.output()?;
+    out.write_all(&stdout)?;
+    out.write_all(&stderr)?;
+    if !status.success() {
+        return Err(DemoError::Auditor(format!("ended with {status}")));
+    }
+    Ok(stdout
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .count())
+}
+
+fn failed(error: impl std::fmt::Display) -> DemoError {
+    DemoError::Failed(error.to_string())
+}

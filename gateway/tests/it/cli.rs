@@ -1,0 +1,162 @@
+//! The commands as a shell sees them: output, and exit status.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+struct Ran {
+    status: i32,
+    out: String,
+    err: String,
+}
+
+/// Runs the real binary, with nothing of this process's environment.
+fn run(arguments: &[&str], input: &str) -> Ran {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_gatehouse"))
+        .args(arguments)
+        .env_clear()
+        .current_dir(crate::source::root())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let input = input.to_owned();
+    let writer = std::thread::spawn(move || {
+        // A command that refuses to read closes the pipe.
+        let _ = stdin.write_all(input.as_bytes());
+    });
+    let output = child.wait_with_output().expect("the binary ends");
+    writer.join().expect("written");
+    Ran {
+        status: output.status.code().expect("no signal"),
+        out: String::from_utf8(output.stdout).expect("UTF-8"),
+        err: String::from_utf8(output.stderr).expect("UTF-8"),
+    }
+}
+
+fn file(folder: &Path, text: &str) -> String {
+    let path = folder.join("gatehouse.toml");
+    std::fs::write(&path, text).expect("written");
+    path.display().to_string()
+}
+
+#[test]
+fn wrong_use_is_64_and_help_is_0() {
+    for arguments in [
+        &["nonsense"][..],
+        &[],
+        &["check"],
+        &["detect"],
+        &["model", "verify"],
+    ] {
+        let ran = run(arguments, "");
+        assert_eq!(ran.status, 64, "{arguments:?}");
+        assert!(!ran.err.is_empty(), "{arguments:?} says why");
+        assert!(ran.out.is_empty(), "{arguments:?}");
+    }
+    for arguments in [&["--help"][..], &["--version"], &["up", "--help"]] {
+        let ran = run(arguments, "");
+        assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{arguments:?}");
+    }
+}
+
+#[test]
+fn check_lists_every_fault_and_exits_with_64() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bad = file(
+        folder.path(),
+        "config_version = 1\nlistne = 1\n[limits]\nbody = '32'\n",
+    );
+    let ran = run(&["check", &bad], "");
+    assert_eq!(ran.status, 64);
+    for path in ["listne: ", "limits.body: ", "provider: "] {
+        assert!(ran.out.contains(path), "{path} in {}", ran.out);
+    }
+    let json = run(&["check", "--json", &bad], "");
+    assert_eq!(json.status, 64);
+    let json: serde_json::Value = serde_json::from_str(&json.out).expect("JSON");
+    assert_eq!(
+        json["faults"].as_array().map(Vec::len),
+        Some(ran.out.lines().count())
+    );
+
+    let echo = "config_version = 1\n[[provider]]\nname = 'echo'\nprotocol = 'echo'\n";
+    let good = file(folder.path(), echo);
+    let ran = run(&["check", &good], "");
+    assert_eq!(ran.status, 0, "{}", ran.out);
+    assert_eq!(run(&["check", "/nonexistent"], "").status, 64);
+}
+
+#[test]
+fn up_refuses_a_faulty_configuration_before_it_touches_anything() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let bad = file(folder.path(), "config_version = 1\nlisten = '0.0.0.0:1'\n");
+    let ran = run(
+        &[
+            "up",
+            "--config",
+            &bad,
+            "--data",
+            &data.display().to_string(),
+        ],
+        "",
+    );
+    assert_eq!(ran.status, 64);
+    assert!(ran.err.contains("gatehouse: listen: "), "{}", ran.err);
+    assert!(!data.exists());
+}
+
+#[test]
+fn detect_answers_a_line_for_a_line() {
+    let input =
+        "{\"id\":1,\"text\":\"é jane.doe@example.com\"}\n\n{\"id\":\"b\",\"text\":\"nothing\"}";
+    let ran = run(&["detect", "--jsonl"], input);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let lines: Vec<serde_json::Value> = ran
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[0]["spans"][0]["start"], 2);
+    assert_eq!(lines[1], serde_json::json!({"id": "b", "spans": []}));
+
+    let ran = run(&["detect", "--jsonl"], "jane.doe@example.com\n");
+    assert_eq!(ran.status, 1);
+    assert!(
+        ran.err.contains("line 1: ") && !ran.err.contains("jane"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn redact_uses_the_policy_that_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let policy = folder.path().join("policy.toml");
+    let dictionary = "[labels.EMAIL]\ndefault = 'mask'\n[[dictionary]]\nlabel = 'PERSON'\nterms = ['Ada Lovelace']\n";
+    std::fs::write(&policy, dictionary).expect("written");
+    let config = file(
+        folder.path(),
+        &format!("config_version = 1\nredaction = '{}'\n", policy.display()),
+    );
+    let text = "Ada Lovelace <jane.doe@example.com>\n";
+    let built_in = run(&["redact"], text);
+    assert_eq!(built_in.status, 0, "{}", built_in.err);
+    assert!(
+        built_in.out.starts_with("Ada Lovelace <<EMAIL_"),
+        "{}",
+        built_in.out
+    );
+    let named = run(&["redact", "--config", &config], text);
+    assert_eq!(named.status, 0, "{}", named.err);
+    assert!(named.out.starts_with("<PERSON_"), "{}", named.out);
+    assert!(
+        !named.out.contains("jane") && !named.out.contains("<EMAIL_"),
+        "{}",
+        named.out
+    );
+}
