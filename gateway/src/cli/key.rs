@@ -128,7 +128,7 @@ impl Place {
             data_dir: self.data.clone(),
             ..Overrides::default()
         };
-        let config = configuration(self.config.as_ref(), &overrides)?;
+        let config = configuration(self.config.as_deref(), &overrides)?;
         match admin::ask(&config, request) {
             Ok(Answer::Failed { why }) => Err(Failure::Failed(why)),
             Ok(answer) => Ok(answer),

@@ -22,7 +22,7 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use output::Output;
 
-use crate::config::{Environment, Faults, Redaction};
+use crate::config::{Config, Environment, Faults, Overrides, Redaction};
 
 /// Stands between AI agents and the model providers that they call.
 #[derive(Parser)]
@@ -126,6 +126,16 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
             ExitCode::from(failure.status())
         }
     }
+}
+
+/// The configuration of a command that takes `--config FILE`.
+fn configuration(file: Option<&Path>, overrides: &Overrides) -> Result<Config, Failure> {
+    let environment = Environment::of_process();
+    let config = match file {
+        Some(file) => Config::load(file, overrides, &environment)?,
+        None => Config::from_environment(overrides, &environment)?,
+    };
+    Ok(config)
 }
 
 /// The redaction policy of a command that takes `--config FILE` for it.

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Failure, Output, runtime};
-use crate::config::{Config, Environment, Log, Overrides};
+use super::{Failure, Output, configuration, runtime};
+use crate::config::{Config, Log, Overrides};
 use crate::serve;
 
 #[derive(clap::Args)]
@@ -32,11 +32,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> Result<(), Failu
         data_dir: arguments.data,
         listen: arguments.listen,
     };
-    let environment = Environment::of_process();
-    let config = match arguments.config {
-        Some(file) => Config::load(&file, &overrides, &environment)?,
-        None => Config::from_environment(&overrides, &environment)?,
-    };
+    let config = configuration(arguments.config.as_deref(), &overrides)?;
     log(config.log);
     runtime()?.block_on(serve(config, output))
 }
