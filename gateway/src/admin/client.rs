@@ -68,6 +68,9 @@ fn alone(config: &Config, request: Request) -> Result<Answer, AskError> {
         .build()
         .map_err(AskError::Runtime)?;
     runtime.block_on(async {
+        if !request.changes() {
+            return Ok(Office::reading_desk(config).await?.answer(request).await);
+        }
         let office = Office::open(config).await?;
         let answer = office.desk().answer(request).await;
         office.close().await?;

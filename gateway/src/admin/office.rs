@@ -4,17 +4,18 @@
 
 use std::{fmt::Display, os::unix::fs::DirBuilderExt, sync::Arc};
 
+use async_trait::async_trait;
 use gatehouse_envelope::{keys::FileKeys, sign::FileSigner};
 use gatehouse_ledger::{Ledger, Mode, Options, Pace, Recovery, store::Dir};
 
 use super::Desk;
 use crate::{
-    audit::{Book, LedgerClock},
+    audit::{Book, BookError, Event, LedgerClock},
     auth::CallerKeys,
     clock::{Clock, SystemClock},
     config::{Config, LedgerMode},
     registry::{CachePolicy, Database, EmbeddedRegistry, Keyring, Registry},
-    session::{self, Logged, Sessions, store::EmbeddedStore},
+    session::{self, Journal, Logged, Sessions, store::EmbeddedStore},
 };
 
 /// Why a data directory could not be opened or closed: which part of it, and what that part says.
@@ -52,40 +53,32 @@ impl Office {
     /// Opens everything: makes what is missing, recovers what a dead process left, and brings the
     /// sessions up to the log before anyone can use them.
     pub async fn open(config: &Config) -> Result<Self, OfficeError> {
-        let data = config.data_dir.as_path();
-        let mut private = std::fs::DirBuilder::new();
-        let made = private.recursive(true).mode(0o700).create(data);
-        made.map_err(OfficeError::of("data directory"))?;
-        let database = Database::open(&data.join("sessions.redb"));
-        let database = Arc::new(database.map_err(OfficeError::of("sessions.redb"))?);
-        let root = FileKeys::open_or_create(&data.join("keys/root"));
-        let root = Arc::new(root.map_err(OfficeError::of("keys/root"))?);
-
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-        let registry: Arc<dyn Registry> = Arc::new(EmbeddedRegistry::new(Arc::clone(&database)));
-        let policy = CachePolicy::default();
-        let keyring = Keyring::new(root, Arc::clone(&registry), Arc::clone(&clock), policy);
-        let callers = CallerKeys::load(Arc::clone(&registry), &keyring, Arc::clone(&clock)).await;
-        let callers = Arc::new(callers.map_err(OfficeError::of("caller keys"))?);
-        let keyring = Arc::new(keyring);
-        let (book, recovery) = open_book(config, Arc::clone(&clock)).await?;
-        let sessions = Sessions::new(session::Parts {
-            store: Arc::new(EmbeddedStore::new(database, Arc::clone(&clock))),
-            registry,
-            keyring: Arc::clone(&keyring),
-            journal: Arc::new(book.clone()),
-            clock: Arc::clone(&clock),
-            limits: limits(config),
-        });
-        let sessions = sessions.map_err(OfficeError::of("sessions"))?;
+        let vault = Vault::open(config).await?;
+        let (book, recovery) = open_book(config, Arc::clone(&vault.clock)).await?;
+        let sessions = vault.sessions(config, Arc::new(book.clone()))?;
         replay(&sessions, recovery).await?;
         Ok(Self {
-            clock,
-            keyring,
-            callers,
+            clock: vault.clock,
+            keyring: vault.keyring,
+            callers: vault.callers,
             sessions,
             book,
         })
+    }
+
+    /// A desk that only reads: nothing is written to the log, and nothing could be.
+    pub(super) async fn reading_desk(config: &Config) -> Result<Desk, OfficeError> {
+        let database = config.data_dir.join("sessions.redb");
+        if !database
+            .try_exists()
+            .map_err(OfficeError::of("sessions.redb"))?
+        {
+            let why = format!("no gateway has run in {}", config.data_dir.display());
+            return Err(OfficeError::of("data directory")(why));
+        }
+        let vault = Vault::open(config).await?;
+        let sessions = vault.sessions(config, Arc::new(NoLog))?;
+        Ok(Desk::new(vault.callers, sessions, Arc::new(NoLog)))
     }
 
     /// A desk over these parts.
@@ -102,6 +95,74 @@ impl Office {
             closed.map_err(OfficeError::of("ledger"))
         });
         closed.await.map_err(OfficeError::of("ledger"))?
+    }
+}
+
+/// What lies under the log: the database and the keys.
+struct Vault {
+    clock: Arc<dyn Clock>,
+    database: Arc<Database>,
+    registry: Arc<dyn Registry>,
+    keyring: Arc<Keyring>,
+    callers: Arc<CallerKeys>,
+}
+
+impl Vault {
+    async fn open(config: &Config) -> Result<Self, OfficeError> {
+        let data = config.data_dir.as_path();
+        let mut private = std::fs::DirBuilder::new();
+        let made = private.recursive(true).mode(0o700).create(data);
+        made.map_err(OfficeError::of("data directory"))?;
+        let database = Database::open(&data.join("sessions.redb"));
+        let database = Arc::new(database.map_err(OfficeError::of("sessions.redb"))?);
+        let root = FileKeys::open_or_create(&data.join("keys/root"));
+        let root = Arc::new(root.map_err(OfficeError::of("keys/root"))?);
+
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let registry: Arc<dyn Registry> = Arc::new(EmbeddedRegistry::new(Arc::clone(&database)));
+        let policy = CachePolicy::default();
+        let keyring = Keyring::new(root, Arc::clone(&registry), Arc::clone(&clock), policy);
+        let callers = CallerKeys::load(Arc::clone(&registry), &keyring, Arc::clone(&clock)).await;
+        let callers = Arc::new(callers.map_err(OfficeError::of("caller keys"))?);
+        let keyring = Arc::new(keyring);
+        Ok(Self {
+            clock,
+            database,
+            registry,
+            keyring,
+            callers,
+        })
+    }
+
+    fn sessions(
+        &self,
+        config: &Config,
+        journal: Arc<dyn Journal>,
+    ) -> Result<Sessions, OfficeError> {
+        let store = EmbeddedStore::new(Arc::clone(&self.database), Arc::clone(&self.clock));
+        let sessions = Sessions::new(session::Parts {
+            store: Arc::new(store),
+            registry: Arc::clone(&self.registry),
+            keyring: Arc::clone(&self.keyring),
+            journal,
+            clock: Arc::clone(&self.clock),
+            limits: limits(config),
+        });
+        sessions.map_err(OfficeError::of("sessions"))
+    }
+}
+
+/// In place of the log where nothing may change: it takes nothing.
+struct NoLog;
+
+#[async_trait]
+impl Journal for NoLog {
+    async fn append(&self, _: Event) -> Result<(), BookError> {
+        Err(BookError::Late)
+    }
+
+    async fn take(&self, _: Event) -> Result<(), BookError> {
+        Err(BookError::Late)
     }
 }
 

@@ -45,6 +45,19 @@ pub enum Request {
     },
 }
 
+impl Request {
+    /// Whether it changes anything, and so must be recorded.
+    pub fn changes(&self) -> bool {
+        match self {
+            Self::KeyCreate(_)
+            | Self::KeyRevoke { .. }
+            | Self::SessionErase { .. }
+            | Self::SessionRevoke { .. } => true,
+            Self::KeyList {} | Self::SessionList { .. } | Self::SessionShow { .. } => false,
+        }
+    }
+}
+
 /// The answer.
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]

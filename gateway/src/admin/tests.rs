@@ -7,7 +7,11 @@ use tokio::{
 };
 
 use super::*;
-use crate::{auth::NewCaller, config::Config};
+use crate::{
+    audit::{AuditGap, Subject},
+    auth::NewCaller,
+    config::Config,
+};
 
 fn new(name: &str) -> NewCaller {
     NewCaller {
@@ -127,6 +131,65 @@ async fn beside_a_gateway_its_socket_is_asked() {
     assert_eq!(kept, 1);
     assert!(!path.exists());
     office.close().await.unwrap();
+}
+
+fn copy_tree(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_tree(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// What a gateway killed at this moment leaves behind, opened by the next one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_crash_sessions_go_on_where_the_log_ends() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut config = Config::for_tests(dir.path()).unwrap();
+    let office = Office::open(&config).await.unwrap();
+    let (_token, record) = office.callers.create(new("one")).await.unwrap();
+    let caller = Arc::clone(&record.caller);
+    let opened = office.sessions.open(&caller).await.unwrap();
+    let id = opened.id.expose().as_str();
+    let subject = Subject {
+        session: &opened.reference,
+        run: None,
+        trace: None,
+    };
+
+    // The log takes an outcome that the store has not synced when the process dies.
+    let turn = office.sessions.turn(&caller, Some(id)).await.unwrap();
+    let link = turn.link();
+    let settled = AuditGap {
+        subject,
+        missing: 0,
+    }
+    .build(link)
+    .unwrap();
+    office.book.append(settled.clone()).await.unwrap();
+    let copy = tempfile::tempdir().unwrap();
+    copy_tree(&config.data_dir, copy.path());
+    turn.finish(settled.bytes()).await.unwrap();
+    office.close().await.unwrap();
+
+    config.data_dir = copy.path().to_owned();
+    let next = Office::open(&config).await.unwrap();
+    let turn = next.sessions.turn(&caller, Some(id)).await.unwrap();
+    assert_eq!(turn.link(), link.after(&settled), "no gap, no number twice");
+    drop(turn);
+    next.close().await.unwrap();
+
+    // Once more, without a crash: nothing is left to bring up to date.
+    let last = Office::open(&config).await.unwrap();
+    let turn = last.sessions.turn(&caller, Some(id)).await.unwrap();
+    assert_eq!(turn.link(), link.after(&settled));
+    drop(turn);
+    last.close().await.unwrap();
 }
 
 #[tokio::test]

@@ -14,8 +14,8 @@ use super::{Caller, token};
 use crate::{
     clock::Clock,
     registry::{
-        Expected, GATEWAY, Keyring, KeyringError, Registry, RegistryError, Sync, Table, TenantKeys,
-        valid_tenant,
+        Durable, Expected, GATEWAY, Keyring, KeyringError, Registry, RegistryError, Table,
+        TenantKeys, valid_tenant,
     },
 };
 
@@ -133,9 +133,13 @@ impl CallerKeys {
             revoked_us: None,
         };
         let (name, value) = (hex(&digest), encode(&record)?);
-        let stored =
-            self.registry
-                .put_if(Table::CallerKeys, &name, Expected::Absent, value, Sync::Now);
+        let stored = self.registry.put_if(
+            Table::CallerKeys,
+            &name,
+            Expected::Absent,
+            value,
+            Durable::Now,
+        );
         if !stored.await? {
             // 256 random bits do not repeat; whatever this is, the old key stays as it was.
             return Err(RegistryError::Damaged.into());
@@ -186,7 +190,7 @@ impl CallerKeys {
         let (expected, value) = (Expected::Value(before), encode(&revoked)?);
         let put = self
             .registry
-            .put_if(Table::CallerKeys, &name, expected, value, Sync::Now);
+            .put_if(Table::CallerKeys, &name, expected, value, Durable::Now);
         if put.await? {
             Ok(revoked)
         } else {

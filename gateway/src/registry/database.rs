@@ -21,7 +21,7 @@ use redb::{
 };
 use tokio::sync::oneshot;
 
-use super::Sync;
+use super::Durable;
 
 /// Writes that may wait at once. Past this the disk is not keeping up, and waiting longer would
 /// only hide it.
@@ -101,14 +101,14 @@ impl Database {
     }
 
     /// Runs `change` in a transaction, together with other writes that wait, in the order of the
-    /// calls. With [`Sync::Now`] it is on the disk when this returns; with [`Sync::Later`] it is
+    /// calls. With [`Durable::Now`] it is on the disk when this returns; with [`Durable::Soon`] it is
     /// visible, and on the disk with the next write that is synced.
     ///
     /// `change` reports a refusal in its value, having written nothing; an error undoes the whole
     /// transaction, for the others in it too.
     pub async fn write<T: Send + 'static>(
         &self,
-        sync: Sync,
+        sync: Durable,
         change: impl FnOnce(&WriteTransaction) -> Result<T, redb::Error> + Send + 'static,
     ) -> Result<T, DatabaseError> {
         let (reply, answer) = oneshot::channel();
@@ -173,7 +173,7 @@ fn private(path: &Path) -> io::Result<std::fs::File> {
 
 /// A write that waits.
 trait Job: Send {
-    fn sync(&self) -> Sync;
+    fn sync(&self) -> Durable;
     fn run(&mut self, transaction: &WriteTransaction) -> Result<(), redb::Error>;
     fn answer(self: Box<Self>, outcome: Result<(), DatabaseError>);
 }
@@ -182,7 +182,7 @@ struct Change<T, F> {
     change: Option<F>,
     value: Option<T>,
     reply: oneshot::Sender<Result<T, DatabaseError>>,
-    sync: Sync,
+    sync: Durable,
 }
 
 impl<T, F> Job for Change<T, F>
@@ -190,7 +190,7 @@ where
     T: Send,
     F: FnOnce(&WriteTransaction) -> Result<T, redb::Error> + Send,
 {
-    fn sync(&self) -> Sync {
+    fn sync(&self) -> Durable {
         self.sync
     }
 
@@ -227,7 +227,7 @@ fn write_all(database: &redb::Database, arriving: &Receiver<Box<dyn Job>>) {
         let mut batch: Vec<Box<dyn Job>> = first.into_iter().collect();
         let synced_now = batch.is_empty();
         batch.extend(arriving.try_iter().take(BATCH));
-        let sync = synced_now || batch.iter().any(|job| job.sync() == Sync::Now);
+        let sync = synced_now || batch.iter().any(|job| job.sync() == Durable::Now);
         match commit(database, &mut batch, sync) {
             Ok(()) => {
                 unsynced = !sync;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use redb::{ReadableTable, TableDefinition, TableError};
 
-use super::{Database, Expected, Registry, RegistryError, Sync, Table};
+use super::{Database, Durable, Expected, Registry, RegistryError, Table};
 
 /// The first byte of every row of this version.
 const FORMAT: u8 = 1;
@@ -71,7 +71,7 @@ impl Registry for EmbeddedRegistry {
         name: &str,
         expected: Expected,
         value: Vec<u8>,
-        sync: Sync,
+        sync: Durable,
     ) -> Result<bool, RegistryError> {
         let (name, row) = (name.to_owned(), encode(&value));
         let change = move |transaction: &redb::WriteTransaction| {
@@ -110,7 +110,7 @@ impl Registry for EmbeddedRegistry {
         Ok(found)
     }
 
-    async fn delete(&self, table: Table, name: &str, sync: Sync) -> Result<bool, RegistryError> {
+    async fn delete(&self, table: Table, name: &str, sync: Durable) -> Result<bool, RegistryError> {
         let name = name.to_owned();
         let change = move |transaction: &redb::WriteTransaction| {
             let mut rows = transaction.open_table(definition(table))?;

@@ -12,7 +12,7 @@ use gatehouse_envelope::{
 };
 use parking_lot::Mutex;
 
-use super::{Expected, LogNames, Registry, RegistryError, Sync, Table};
+use super::{Durable, Expected, LogNames, Registry, RegistryError, Table};
 use crate::clock::{Clock, year};
 
 /// How long unwrapped keys are kept.
@@ -146,7 +146,7 @@ impl Keyring {
                 &name,
                 Expected::Absent,
                 made.wrapped,
-                Sync::Now,
+                Durable::Now,
             );
             // Another process may have been first; either way what is stored counts.
             put.await?;
@@ -187,7 +187,7 @@ impl Keyring {
         let mut row = keys.current().epoch().to_be_bytes().to_vec();
         row.extend_from_slice(&wrapped);
         self.registry
-            .put_if(Table::LogKeys, name, Expected::Absent, row, Sync::Now)
+            .put_if(Table::LogKeys, name, Expected::Absent, row, Durable::Now)
             .await?;
         let row = self
             .registry

@@ -33,7 +33,7 @@ pub enum Table {
 
 /// When a write has to be on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sync {
+pub enum Durable {
     /// Before the call returns.
     Now,
     /// With the next write that is synced, and in any case soon. Losing it in a crash must be
@@ -52,11 +52,11 @@ pub enum Expected {
 
 /// A table of rows by name.
 ///
-/// Every operation on one name is linearizable. What `put_if` and `delete` did with [`Sync::Now`]
+/// Every operation on one name is linearizable. What `put_if` and `delete` did with [`Durable::Now`]
 /// is durable when they return. An error from either means that the write may or may not have
 /// happened; a later `get` tells.
 #[async_trait]
-pub trait Registry: Send + std::marker::Sync {
+pub trait Registry: Send + Sync {
     /// The value of a row, if there is one.
     async fn get(&self, table: Table, name: &str) -> Result<Option<Vec<u8>>, RegistryError>;
 
@@ -67,7 +67,7 @@ pub trait Registry: Send + std::marker::Sync {
         name: &str,
         expected: Expected,
         value: Vec<u8>,
-        sync: Sync,
+        sync: Durable,
     ) -> Result<bool, RegistryError>;
 
     /// All rows whose name begins with `prefix`, in the order of their names.
@@ -78,7 +78,7 @@ pub trait Registry: Send + std::marker::Sync {
     ) -> Result<Vec<(String, Vec<u8>)>, RegistryError>;
 
     /// Deletes a row. Says whether there was one.
-    async fn delete(&self, table: Table, name: &str, sync: Sync) -> Result<bool, RegistryError>;
+    async fn delete(&self, table: Table, name: &str, sync: Durable) -> Result<bool, RegistryError>;
 }
 
 /// Why the registry gave no answer.
@@ -92,7 +92,7 @@ pub enum RegistryError {
     Newer,
     /// The backend failed or did not answer.
     #[error("the registry's store")]
-    Unavailable(#[source] Box<dyn std::error::Error + Send + std::marker::Sync>),
+    Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl From<DatabaseError> for RegistryError {

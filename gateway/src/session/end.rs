@@ -4,7 +4,7 @@ use super::{
     Absence, SessionError, SessionView, Sessions,
     begin::{is_reference, subject},
     find::view,
-    store::{Acquired, Sync},
+    store::{Acquired, Durable},
     turn::Location,
 };
 use crate::{
@@ -203,7 +203,7 @@ impl Sessions {
     async fn destroy_key(&self, location: &Location) -> Result<(), SessionError> {
         self.shared
             .registry
-            .delete(Table::SessionKeys, &location.name, Sync::Now)
+            .delete(Table::SessionKeys, &location.name, Durable::Now)
             .await?;
         Ok(())
     }
@@ -225,7 +225,7 @@ impl Sessions {
                 &location.name,
                 Expected::Absent,
                 row,
-                Sync::Later,
+                Durable::Soon,
             )
             .await?;
         Ok(())
@@ -253,7 +253,7 @@ impl Sessions {
             if until.is_none_or(|until| i64::from_be_bytes(until) <= now_us) {
                 self.shared
                     .registry
-                    .delete(Table::Ended, &name, Sync::Later)
+                    .delete(Table::Ended, &name, Durable::Soon)
                     .await?;
             }
         }

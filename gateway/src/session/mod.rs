@@ -41,7 +41,7 @@ use self::{
     chain::Chains,
     find::view,
     queue::Queue,
-    store::{Lease, SharedStore, Sync},
+    store::{Durable, Lease, SharedStore},
 };
 use crate::{
     auth::Caller,
@@ -145,7 +145,7 @@ impl Sessions {
     pub async fn open(&self, caller: &Caller) -> Result<Opened, SessionError> {
         let (mut turn, id, event) = self.begin(caller).await?;
         let (stored, logged) = tokio::join!(
-            turn.commit(Some(event.bytes()), Lease::Free, Sync::Now),
+            turn.commit(Some(event.bytes()), Lease::Free, Durable::Now),
             self.shared.journal.append(event.clone()),
         );
         stored?;

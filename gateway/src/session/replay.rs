@@ -2,7 +2,7 @@
 
 use super::{
     SessionError, Sessions, chain,
-    store::{Acquired, Lease, Sync},
+    store::{Acquired, Durable, Lease},
     turn::{Head, Location, Turn},
 };
 
@@ -84,6 +84,6 @@ impl Sessions {
             _place: None,
             location,
         };
-        turn.commit(None, Lease::Free, Sync::Later).await
+        turn.commit(None, Lease::Free, Durable::Soon).await
     }
 }

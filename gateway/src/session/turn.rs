@@ -8,7 +8,7 @@ use super::{
     SessionError, SessionState, Shared,
     queue::Place,
     state::after,
-    store::{Lease, StoreError, Sync, Write},
+    store::{Durable, Lease, StoreError, Write},
 };
 use crate::{
     audit::Link,
@@ -149,7 +149,7 @@ impl Turn {
     /// same, the next turn finds out and says so.
     pub async fn record(&mut self, event: &[u8]) -> Result<(), SessionError> {
         let lease = Lease::Keep(self.shared.limits.lease);
-        self.commit(Some(event), lease, Sync::Now).await
+        self.commit(Some(event), lease, Durable::Now).await
     }
 
     /// Keeps the state as it is now, advances the chain over `event`, and ends the turn. Not
@@ -158,7 +158,7 @@ impl Turn {
     /// # Errors
     /// As for [`Turn::record`].
     pub async fn finish(mut self, event: &[u8]) -> Result<(), SessionError> {
-        self.commit(Some(event), Lease::Free, Sync::Later).await
+        self.commit(Some(event), Lease::Free, Durable::Soon).await
     }
 
     /// Keeps the state as it is now and ends the turn, with nothing for the log.
@@ -166,7 +166,7 @@ impl Turn {
     /// # Errors
     /// As for [`Turn::record`].
     pub async fn release(mut self) -> Result<(), SessionError> {
-        self.commit(None, Lease::Free, Sync::Later).await
+        self.commit(None, Lease::Free, Durable::Soon).await
     }
 
     /// Makes the lease last anew, while a long reply streams. Call it a few times a lease.
@@ -203,7 +203,7 @@ impl Turn {
         &mut self,
         event: Option<&[u8]>,
         lease: Lease,
-        sync: Sync,
+        sync: Durable,
     ) -> Result<(), SessionError> {
         let before = self.state.link;
         if let Some(event) = event {
@@ -226,7 +226,7 @@ impl Turn {
         result
     }
 
-    async fn write(&mut self, lease: Lease, sync: Sync) -> Result<(), SessionError> {
+    async fn write(&mut self, lease: Lease, sync: Durable) -> Result<(), SessionError> {
         let version = self.head.map_or(0, |head| head.version).saturating_add(1);
         let sealed = self
             .keys
@@ -269,7 +269,7 @@ impl Turn {
             name,
             Expected::Absent,
             wrapped,
-            Sync::Later,
+            Durable::Soon,
         );
         let row = self.shared.store.create(name, self.shared.holder, write);
         let (key, fence) = tokio::join!(key, row);

@@ -68,7 +68,7 @@ fn database() -> (Arc<Disk>, Database) {
 fn add(
     database: &Database,
     row: u64,
-    sync: Sync,
+    sync: Durable,
 ) -> impl Future<Output = Result<(), DatabaseError>> {
     database.write(sync, move |transaction| {
         transaction.open_table(ROWS)?.insert(row, row)?;
@@ -90,9 +90,9 @@ fn count(database: &Database) -> usize {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writes_that_wait_share_a_sync() {
     let (disk, database) = database();
-    add(&database, 0, Sync::Now).await.unwrap();
+    add(&database, 0, Durable::Now).await.unwrap();
     let one = disk.syncs.load(Ordering::SeqCst);
-    add(&database, 1, Sync::Now).await.unwrap();
+    add(&database, 1, Durable::Now).await.unwrap();
     let per_commit = disk.syncs.load(Ordering::SeqCst) - one;
 
     disk.close_gate(true);
@@ -100,7 +100,7 @@ async fn writes_that_wait_share_a_sync() {
     let mut writers = tokio::task::JoinSet::new();
     for row in 2..202 {
         let database = Arc::clone(&database);
-        writers.spawn(async move { add(&database, row, Sync::Now).await });
+        writers.spawn(async move { add(&database, row, Durable::Now).await });
     }
     tokio::time::sleep(Duration::from_millis(100)).await;
     disk.close_gate(false);
@@ -115,9 +115,9 @@ async fn writes_that_wait_share_a_sync() {
 #[tokio::test]
 async fn a_later_write_is_visible_unsynced_and_soon_synced() {
     let (disk, database) = database();
-    add(&database, 0, Sync::Now).await.unwrap();
+    add(&database, 0, Durable::Now).await.unwrap();
     let before = disk.syncs.load(Ordering::SeqCst);
-    add(&database, 1, Sync::Later).await.unwrap();
+    add(&database, 1, Durable::Soon).await.unwrap();
     assert_eq!(count(&database), 2);
     assert_eq!(disk.syncs.load(Ordering::SeqCst), before);
     tokio::time::sleep(3 * SETTLE).await;
@@ -130,10 +130,10 @@ async fn a_later_write_is_visible_unsynced_and_soon_synced() {
 #[tokio::test]
 async fn a_failing_disk_fails_the_write() {
     let (disk, database) = database();
-    add(&database, 0, Sync::Now).await.unwrap();
+    add(&database, 0, Durable::Now).await.unwrap();
     disk.broken.store(true, Ordering::SeqCst);
-    assert!(add(&database, 1, Sync::Now).await.is_err());
-    assert!(add(&database, 2, Sync::Now).await.is_err());
+    assert!(add(&database, 1, Durable::Now).await.is_err());
+    assert!(add(&database, 2, Durable::Now).await.is_err());
 }
 
 #[tokio::test]
@@ -146,7 +146,7 @@ async fn one_process_at_a_time_and_nobody_else_may_read() {
         std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
         0o600
     );
-    add(&database, 0, Sync::Later).await.unwrap();
+    add(&database, 0, Durable::Soon).await.unwrap();
     drop(database);
     assert_eq!(
         count(&Database::open(&path).unwrap()),

@@ -185,7 +185,7 @@ async fn tenants_and_years_have_their_own_keys() {
     let rows = f.registry.list(Table::LogKeys, "t/").await.unwrap();
     assert_eq!(rows.len(), 2);
     f.registry
-        .delete(Table::LogKeys, &rows[1].0, Sync::Now)
+        .delete(Table::LogKeys, &rows[1].0, Durable::Now)
         .await
         .unwrap();
     f.clock.advance(Duration::from_secs(300));
@@ -200,7 +200,13 @@ async fn a_key_of_another_tenant_is_refused() {
     let name = rows[0].0.replace("t/", "u/");
     let moved = rows[0].1.clone();
     f.registry
-        .put_if(Table::TenantKeys, &name, Expected::Absent, moved, Sync::Now)
+        .put_if(
+            Table::TenantKeys,
+            &name,
+            Expected::Absent,
+            moved,
+            Durable::Now,
+        )
         .await
         .unwrap();
     let refused = f.keyring.tenant("u").await;

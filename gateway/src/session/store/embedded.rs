@@ -15,7 +15,7 @@ use redb::{ReadableTable, TableDefinition, TableError, WriteTransaction};
 use super::{Acquired, Lease, Row, SessionStore, StoreError, Write};
 use crate::{
     clock::{Clock, later},
-    registry::{Database, DatabaseError, Sync},
+    registry::{Database, DatabaseError, Durable},
 };
 
 /// The first byte of every row of this version. After it: version, fence, holder (64 bits each,
@@ -285,7 +285,7 @@ impl SessionStore for EmbeddedStore {
             move |transaction: &WriteTransaction| swap(transaction, &name, Some(version), None);
         if !self
             .database
-            .write(Sync::Now, change)
+            .write(Durable::Now, change)
             .await
             .map_err(failed)?
         {

@@ -11,7 +11,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use gatehouse_envelope::seal::Sealed;
 
-pub use crate::registry::Sync;
+pub use crate::registry::Durable;
 pub use embedded::EmbeddedStore;
 
 /// A session's row.
@@ -48,7 +48,7 @@ pub struct Write {
     /// What becomes of the lease.
     pub lease: Lease,
     /// When it has to be durable.
-    pub sync: Sync,
+    pub sync: Durable,
 }
 
 /// What an attempt to take the lease gave.
@@ -76,7 +76,7 @@ pub enum Acquired {
 
 /// Keeps one row for each session and lets one holder at a time write it.
 ///
-/// The operations on one id are linearizable. A write with [`Sync::Now`] is durable when it
+/// The operations on one id are linearizable. A write with [`Durable::Now`] is durable when it
 /// returns. Every write is a compare-and-swap: it succeeds only under the fence of the newest
 /// lease and on the version its holder read, so a holder that was overtaken can write no more and
 /// the row stays as the newer holder left it. Expiry and leases go by the store's own clock where
@@ -88,7 +88,7 @@ pub enum Acquired {
 /// A holder is a process. A process makes sure itself that its turns of one session do not overlap,
 /// and may take a lease over from itself: that of a turn which ended without saying so.
 #[async_trait]
-pub trait SessionStore: Send + std::marker::Sync {
+pub trait SessionStore: Send + Sync {
     /// Creates a row, at version 1 and under a new lease or none. Returns the fence.
     ///
     /// # Errors
@@ -157,5 +157,5 @@ pub enum StoreError {
     Newer,
     /// The store failed or did not answer; a write may have happened.
     #[error("the session store")]
-    Unavailable(#[source] Box<dyn std::error::Error + Send + std::marker::Sync>),
+    Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

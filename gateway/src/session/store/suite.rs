@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use gatehouse_envelope::seal::Sealed;
 
-use super::{Acquired, Lease, Row, SessionStore, StoreError, Sync, Write};
+use super::{Acquired, Durable, Lease, Row, SessionStore, StoreError, Write};
 use crate::clock::{Clock, TestClock, later};
 
 const TTL: Duration = Duration::from_secs(60);
@@ -24,7 +24,7 @@ pub(crate) trait Backend {
     fn clock(&self) -> &TestClock;
 }
 
-fn write(backend: &dyn Backend, content: &[u8], lease: Lease, sync: Sync) -> Write {
+fn write(backend: &dyn Backend, content: &[u8], lease: Lease, sync: Durable) -> Write {
     let expires_us = later(backend.clock().utc_us(), HOUR);
     Write {
         sealed: Sealed::from_store(content.to_vec()),
@@ -64,11 +64,19 @@ pub(crate) async fn run(backend: &dyn Backend) {
 async fn creates_once(backend: &dyn Backend) {
     let store = backend.store();
     store
-        .create("once", A, write(backend, b"first", Lease::Free, Sync::Now))
+        .create(
+            "once",
+            A,
+            write(backend, b"first", Lease::Free, Durable::Now),
+        )
         .await
         .unwrap();
     let again = store
-        .create("once", A, write(backend, b"second", Lease::Free, Sync::Now))
+        .create(
+            "once",
+            A,
+            write(backend, b"second", Lease::Free, Durable::Now),
+        )
         .await;
     assert!(matches!(again, Err(StoreError::Exists)));
     assert_eq!(content(&*store, "once").await.unwrap(), b"first");
@@ -76,7 +84,11 @@ async fn creates_once(backend: &dyn Backend) {
     // An expired row is still somebody's.
     backend.clock().advance(2 * HOUR);
     let again = store
-        .create("once", A, write(backend, b"third", Lease::Free, Sync::Now))
+        .create(
+            "once",
+            A,
+            write(backend, b"third", Lease::Free, Durable::Now),
+        )
         .await;
     assert!(matches!(again, Err(StoreError::Exists)));
     assert_eq!(content(&*store, "once").await.unwrap(), b"first");
@@ -85,7 +97,11 @@ async fn creates_once(backend: &dyn Backend) {
 async fn one_holder_at_a_time(backend: &dyn Backend) {
     let store = backend.store();
     let fence = store
-        .create("one", A, write(backend, b"0", Lease::Keep(TTL), Sync::Now))
+        .create(
+            "one",
+            A,
+            write(backend, b"0", Lease::Keep(TTL), Durable::Now),
+        )
         .await
         .unwrap();
     assert!(matches!(
@@ -119,7 +135,11 @@ async fn one_holder_at_a_time(backend: &dyn Backend) {
 async fn a_late_holder_writes_nothing(backend: &dyn Backend) {
     let store = backend.store();
     let first = store
-        .create("late", A, write(backend, b"0", Lease::Keep(TTL), Sync::Now))
+        .create(
+            "late",
+            A,
+            write(backend, b"0", Lease::Keep(TTL), Durable::Now),
+        )
         .await
         .unwrap();
     backend.clock().advance(TTL + Duration::from_secs(1));
@@ -131,11 +151,11 @@ async fn a_late_holder_writes_nothing(backend: &dyn Backend) {
             "late",
             first,
             1,
-            write(backend, b"late", Lease::Keep(TTL), Sync::Now),
+            write(backend, b"late", Lease::Keep(TTL), Durable::Now),
         )
     };
     assert!(matches!(late().await, Err(StoreError::Conflict)));
-    let newer = write(backend, b"newer", Lease::Keep(TTL), Sync::Now);
+    let newer = write(backend, b"newer", Lease::Keep(TTL), Durable::Now);
     store
         .commit("late", second, row.version, newer)
         .await
@@ -156,7 +176,7 @@ async fn a_late_holder_writes_nothing(backend: &dyn Backend) {
     ));
     assert_eq!(content(&*store, "late").await.unwrap(), b"newer");
     // The right fence on a version that was overtaken is no better.
-    let stale = write(backend, b"stale", Lease::Keep(TTL), Sync::Now);
+    let stale = write(backend, b"stale", Lease::Keep(TTL), Durable::Now);
     assert!(matches!(
         store.commit("late", second, 1, stale).await,
         Err(StoreError::Conflict)
@@ -167,14 +187,18 @@ async fn a_late_holder_writes_nothing(backend: &dyn Backend) {
 async fn commits_race(backend: &dyn Backend) {
     let store = backend.store();
     let fence = store
-        .create("race", A, write(backend, b"0", Lease::Keep(TTL), Sync::Now))
+        .create(
+            "race",
+            A,
+            write(backend, b"0", Lease::Keep(TTL), Durable::Now),
+        )
         .await
         .unwrap();
     let mut writers = tokio::task::JoinSet::new();
     for n in 0..16u8 {
         let (store, write) = (
             backend.store(),
-            write(backend, &[n], Lease::Keep(TTL), Sync::Now),
+            write(backend, &[n], Lease::Keep(TTL), Durable::Now),
         );
         writers.spawn(async move { (n, store.commit("race", fence, 1, write).await) });
     }
@@ -193,7 +217,11 @@ async fn commits_race(backend: &dyn Backend) {
 async fn durable_when_it_returns(backend: &dyn Backend) {
     let store = backend.store();
     let fence = store
-        .create("dur", A, write(backend, b"1", Lease::Keep(TTL), Sync::Now))
+        .create(
+            "dur",
+            A,
+            write(backend, b"1", Lease::Keep(TTL), Durable::Now),
+        )
         .await
         .unwrap();
     let crashed = backend.after_crash();
@@ -208,7 +236,7 @@ async fn durable_when_it_returns(backend: &dyn Backend) {
             "dur",
             fence,
             1,
-            write(backend, b"2", Lease::Keep(TTL), Sync::Later),
+            write(backend, b"2", Lease::Keep(TTL), Durable::Soon),
         )
         .await
         .unwrap();
@@ -222,7 +250,7 @@ async fn durable_when_it_returns(backend: &dyn Backend) {
             "dur",
             fence,
             2,
-            write(backend, b"3", Lease::Free, Sync::Now),
+            write(backend, b"3", Lease::Free, Durable::Now),
         )
         .await
         .unwrap();
@@ -239,7 +267,7 @@ async fn durable_when_it_returns(backend: &dyn Backend) {
             "dur",
             fence,
             3,
-            write(backend, b"4", Lease::Free, Sync::Later),
+            write(backend, b"4", Lease::Free, Durable::Soon),
         )
         .await
         .unwrap();
@@ -251,7 +279,7 @@ async fn durable_when_it_returns(backend: &dyn Backend) {
 async fn expiry_is_checked_on_read(backend: &dyn Backend) {
     let store = backend.store();
     store
-        .create("exp", A, write(backend, b"x", Lease::Free, Sync::Now))
+        .create("exp", A, write(backend, b"x", Lease::Free, Durable::Now))
         .await
         .unwrap();
     backend.clock().advance(HOUR - Duration::from_micros(1));
@@ -271,7 +299,7 @@ async fn expiry_is_checked_on_read(backend: &dyn Backend) {
 async fn removed_for_good(backend: &dyn Backend) {
     let store = backend.store();
     store
-        .create("rem", A, write(backend, b"x", Lease::Free, Sync::Now))
+        .create("rem", A, write(backend, b"x", Lease::Free, Durable::Now))
         .await
         .unwrap();
     let (fence, _) = held(&*store, "rem", A).await;
@@ -287,7 +315,7 @@ async fn removed_for_good(backend: &dyn Backend) {
             "rem",
             fence,
             1,
-            write(backend, b"y", Lease::Free, Sync::Now),
+            write(backend, b"y", Lease::Free, Durable::Now),
         )
         .await;
     assert!(
@@ -300,7 +328,11 @@ async fn listed_in_order(backend: &dyn Backend) {
     let store = backend.store();
     for id in ["l/3", "l/1", "l/2", "m/1"] {
         store
-            .create(id, A, write(backend, id.as_bytes(), Lease::Free, Sync::Now))
+            .create(
+                id,
+                A,
+                write(backend, id.as_bytes(), Lease::Free, Durable::Now),
+            )
             .await
             .unwrap();
     }

@@ -31,7 +31,7 @@ async fn put(
             .insert(name.as_str(), row.as_slice())?;
         Ok(())
     };
-    house.database.write(Sync::Now, change).await.unwrap();
+    house.database.write(Durable::Now, change).await.unwrap();
 }
 
 async fn damaged(house: &House, who: &Caller, opened: &Opened) {
@@ -112,7 +112,7 @@ async fn an_older_state_put_back_does_not_open() {
             .insert(versions.as_str(), 1)?;
         Ok(())
     };
-    house.database.write(Sync::Now, change).await.unwrap();
+    house.database.write(Durable::Now, change).await.unwrap();
     damaged(&house, &ann, &opened).await;
 }
 

@@ -61,7 +61,7 @@ fn some(content: &[u8]) -> Write {
         sealed: Sealed::from_store(content.to_vec()),
         expires_us: i64::MAX,
         lease: Lease::Free,
-        sync: Sync::Now,
+        sync: Durable::Now,
     }
 }
 
@@ -90,7 +90,7 @@ async fn a_row_put_back_alone_is_damage() {
             .insert("s", old.as_slice())?;
         Ok(())
     };
-    store.database.write(Sync::Now, put_back).await.unwrap();
+    store.database.write(Durable::Now, put_back).await.unwrap();
     assert!(matches!(store.read("s").await, Err(StoreError::Damaged)));
     let acquired = store.acquire("s", 1, Duration::from_secs(9)).await;
     assert!(matches!(acquired, Err(StoreError::Damaged)));
