@@ -38,7 +38,7 @@ pub enum Durable {
     Now,
     /// With the next write that is synced, and in any case soon. Losing it in a crash must be
     /// harmless.
-    Later,
+    Soon,
 }
 
 /// What must be there for a row to be written.
