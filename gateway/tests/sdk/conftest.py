@@ -89,6 +89,10 @@ def scripted_gateway(tmp_path_factory):
         f'api_key = "file:{tmp_path_factory.getbasetemp() / "provider-key"}"\n'
         for name, path in (("openai", "/v1"), ("anthropic", ""))
     )
+    providers += (
+        '[[provider]]\nname = "down"\nprotocol = "openai"\nmodels = ["down-*"]\n'
+        'base_url = "http://127.0.0.1:1/v1"\n[sessions]\nwait = "300ms"\n'
+    )
     (tmp_path_factory.getbasetemp() / "provider-key").write_text("provider-secret-key\n")
     gateway = Gateway(tmp_path_factory.mktemp("scripted"), providers)
     gateway.provider = provider

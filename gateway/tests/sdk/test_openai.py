@@ -1,8 +1,10 @@
 """The official `openai` package, unchanged but for base URL and key."""
 
 import asyncio
+import concurrent.futures
 import json
 import re
+import threading
 
 import openai
 import pytest
@@ -234,6 +236,42 @@ def test_a_refused_key_of_the_gateway_is_not_the_callers_fault(scripted):
     with pytest.raises(openai.InternalServerError) as info:
         client(scripted).chat.completions.create(model="m", messages=ASK)
     error(info, 502, "provider_authentication")
+
+
+def test_a_provider_that_is_down(scripted):
+    with pytest.raises(openai.InternalServerError) as info:
+        client(scripted).chat.completions.create(model="down-1", messages=ASK)
+    error(info, 502, "provider_unreachable")
+
+
+def test_a_second_turn_while_the_first_runs_is_refused_and_not_tried_again(scripted):
+    sync = client(scripted)
+    session = sync.post("/sessions", cast_to=object, body={})
+    extra = {"session_id": session["session_id"]}
+    arrived, released = threading.Event(), threading.Event()
+
+    def slow(_request):
+        arrived.set()
+        assert released.wait(30)
+        return Reply(200, completion("ok"))
+
+    scripted.provider.will(slow)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        first = pool.submit(
+            sync.chat.completions.create, model="m", messages=ASK, extra_body=extra
+        )
+        assert arrived.wait(30)
+        try:
+            with pytest.raises(openai.ConflictError) as info:
+                client(scripted, max_retries=2).chat.completions.create(
+                    model="m", messages=ASK, extra_body=extra
+                )
+        finally:
+            released.set()
+        assert first.result().choices[0].message.content == "ok"
+    error(info, 409, "session_busy")
+    assert info.value.response.headers["x-should-retry"] == "false"
+    assert len(scripted.provider.requests) == 1
 
 
 def test_a_provider_that_is_rate_limited_is_tried_again_by_the_sdk(scripted):
