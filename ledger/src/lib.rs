@@ -17,10 +17,11 @@ pub mod segment;
 pub mod store;
 pub mod tree;
 pub mod trust;
+pub mod verify;
 mod wal;
 mod writer;
 
 pub use writer::{
-    AppendError, CloseError, Condition, Durability, Ledger, Mode, OpenError, Options, Pace,
-    Position, Recovery, SessionLink, Ticket,
+    AppendError, CloseError, Condition, Durability, Ledger, Mode, OpenError, Options, Outcome,
+    Pace, Position, Recovery, SessionLink, Ticket,
 };

@@ -75,11 +75,6 @@ impl WalFile {
         Ok(())
     }
 
-    /// Whether something waits for [`WalFile::sync`].
-    pub(crate) fn is_dirty(&self) -> bool {
-        self.dirty || !self.named
-    }
-
     /// Bytes written.
     pub(crate) fn length(&self) -> u64 {
         self.length

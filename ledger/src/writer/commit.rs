@@ -41,6 +41,14 @@ const DISK_US: u64 = 1_000_000;
 pub(super) enum Message {
     Append(Entry),
     Close,
+    Flush(Completer),
+}
+
+/// What ends a batch besides its size.
+enum Then {
+    Close,
+    Flush(Completer),
+    GoOn,
 }
 
 /// One event that waits.
@@ -114,12 +122,14 @@ impl Committer {
     pub(super) fn run(mut self, queue: &Receiver<Message>) {
         let mut batch = Vec::with_capacity(BATCH);
         loop {
-            let closing = fill(&mut batch, queue, self.patience());
+            let then = fill(&mut batch, queue, self.patience());
             if !batch.is_empty() {
                 self.commit(&mut batch);
             }
-            if closing {
-                return self.close();
+            match then {
+                Then::Close => return self.close(),
+                Then::Flush(completer) => self.flush(completer),
+                Then::GoOn => {}
             }
             self.tick();
         }
@@ -217,6 +227,17 @@ impl Committer {
         let sealed = self.stream.seal().map_err(|_| AppendError::Refused)?;
         self.ship(Shipment::Sealed(sealed, waiting));
         Ok(())
+    }
+
+    /// Stores what there is and tells who asked for it.
+    fn flush(&mut self, completer: Completer) {
+        match self.seal(Vec::new()) {
+            Ok(()) => self.ship(Shipment::Reached(
+                self.stream.next_seq().checked_sub(1),
+                completer,
+            )),
+            Err(error) => completer.complete(Err(error)),
+        }
     }
 
     fn ship(&self, shipment: Shipment) {
@@ -342,12 +363,12 @@ impl Committer {
     }
 }
 
-/// Waits for an event and takes what else is there; true if it was the last batch.
-fn fill(batch: &mut Vec<Entry>, queue: &Receiver<Message>, patience: Duration) -> bool {
+/// Waits for an event and takes what else is there.
+fn fill(batch: &mut Vec<Entry>, queue: &Receiver<Message>, patience: Duration) -> Then {
     let mut message = match queue.recv_timeout(patience) {
         Ok(message) => message,
-        Err(RecvTimeoutError::Timeout) => return false,
-        Err(RecvTimeoutError::Disconnected) => return true,
+        Err(RecvTimeoutError::Timeout) => return Then::GoOn,
+        Err(RecvTimeoutError::Disconnected) => return Then::Close,
     };
     let mut bytes = 0;
     loop {
@@ -356,14 +377,15 @@ fn fill(batch: &mut Vec<Entry>, queue: &Receiver<Message>, patience: Duration) -
                 bytes += entry.event.bytes().len() as u64 + 512;
                 batch.push(entry);
             }
-            Message::Close => return true,
+            Message::Close => return Then::Close,
+            Message::Flush(completer) => return Then::Flush(completer),
         }
         if batch.len() >= BATCH || bytes >= BATCH_BYTES / 2 {
-            return false;
+            return Then::GoOn;
         }
         match queue.try_recv() {
             Ok(next) => message = next,
-            Err(_) => return false,
+            Err(_) => return Then::GoOn,
         }
     }
 }

@@ -26,7 +26,7 @@ use gatehouse_envelope::{
 };
 
 pub use recover::{Recovery, SessionLink};
-pub use ticket::{AppendError, Position, Ticket};
+pub use ticket::{AppendError, Outcome, Position, Ticket};
 
 use crate::{
     clock::Clock,
@@ -208,13 +208,13 @@ pub struct Ledger {
     mode: Mode,
     shared: Arc<Shared>,
     threads: Mutex<Option<Threads>>,
-    /// Held for as long as the ledger lives.
-    _lock: File,
 }
 
 struct Threads {
     committer: JoinHandle<()>,
     shipper: JoinHandle<bool>,
+    /// Held until both have ended.
+    _lock: File,
 }
 
 impl Ledger {
@@ -262,14 +262,17 @@ impl Ledger {
         let committer = std::thread::Builder::new()
             .name("ledger-commit".into())
             .spawn(move || committer.run(&waiting))?;
-        let threads = Mutex::new(Some(Threads { committer, shipper }));
+        let threads = Mutex::new(Some(Threads {
+            committer,
+            shipper,
+            _lock: lock,
+        }));
         Ok((
             Self {
                 queue,
                 mode,
                 shared,
                 threads,
-                _lock: lock,
             },
             recovery,
         ))
@@ -297,6 +300,17 @@ impl Ledger {
                 self.shared.refused.fetch_add(1, Ordering::Relaxed);
                 Ticket::known(Err(error))
             }
+        }
+    }
+
+    /// Stores what was appended so far without waiting for its time. The ticket completes when the
+    /// store has it.
+    pub fn flush(&self) -> Ticket {
+        let (ticket, completer) = Ticket::pair();
+        match self.queue.try_send(Message::Flush(completer)) {
+            Ok(()) => ticket,
+            Err(TrySendError::Full(_)) => Ticket::known(Err(AppendError::Busy)),
+            Err(TrySendError::Disconnected(_)) => Ticket::known(Err(AppendError::Stopped)),
         }
     }
 

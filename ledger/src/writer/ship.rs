@@ -38,6 +38,8 @@ const LAST_TRIES: Duration = Duration::from_secs(10);
 pub(super) enum Shipment {
     /// A stream was opened: its certificate goes first.
     Opened(Arc<Identity>),
+    /// Everything up to a leaf was handed over before this; whoever waits for that is told.
+    Reached(Option<u64>, Completer),
     /// A file is complete; those who wait for it to be stored are told.
     Sealed(Sealed, Vec<(u64, Completer)>),
 }
@@ -97,6 +99,10 @@ impl Shipper {
                 self.dirs.push(identity.dir.clone());
                 let name = names::certificate(&identity.writer);
                 self.put(&name, identity.certificate.as_bytes())
+            }
+            Shipment::Reached(seq, completer) => {
+                completer.complete(Ok(Position { seq }));
+                true
             }
             Shipment::Sealed(sealed, waiting) => {
                 let stored = self.store_segment(&sealed);

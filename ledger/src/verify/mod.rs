@@ -1,0 +1,148 @@
+//! Verification: what a stored log proves, and past which point it proves nothing.
+//!
+//! Only public keys are needed, no network and no gateway. Every byte of a segment is either
+//! recomputed, hashed into a signed root, or part of a signature; the first thing that does not fit
+//! ends the check of its stream, since nothing behind it can be tied to what came before. Streams
+//! are read one segment at a time. No input makes this panic.
+
+mod exchange;
+mod fault;
+mod report;
+mod segment;
+mod session;
+mod stream;
+
+use std::collections::BTreeMap;
+
+pub use fault::{Doubt, Fault, Finding};
+pub use report::{At, Report, State, StreamReport, Verdict};
+
+use crate::{
+    names::Name,
+    store::Fetcher,
+    trust::{Quorum, Trust},
+};
+use exchange::Exchanges;
+use session::Sessions;
+use stream::{Segments, check_stream};
+
+/// How far verification is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Segments read.
+    pub segments: u64,
+    /// Segments there are.
+    pub of: u64,
+}
+
+/// What to verify with.
+#[derive(Clone, Copy)]
+pub struct Verifier<'a> {
+    trust: Option<&'a Trust>,
+    first_only: bool,
+}
+
+impl<'a> Verifier<'a> {
+    /// Verifies against a trust file. Without one a log can at best be consistent in itself, which
+    /// one that was rewritten whole under another key is as well.
+    pub fn new(trust: Option<&'a Trust>) -> Self {
+        Self {
+            trust,
+            first_only: false,
+        }
+    }
+
+    /// Stops at the first fault of all instead of the first of each stream.
+    #[must_use]
+    pub fn first_fault_only(mut self) -> Self {
+        self.first_only = true;
+        self
+    }
+
+    /// Reads everything that `log` holds and says what it proves.
+    pub fn verify(&self, log: &dyn Fetcher, mut progress: impl FnMut(Progress)) -> Report {
+        let mut report = Report::default();
+        match self.trust {
+            None => report.doubt("", Doubt::SignerUnknown),
+            Some(trust) if trust.quorum != Quorum::None => report.doubt("", Doubt::Quorum),
+            Some(_) => {}
+        }
+        let Some(streams) = list(log, &mut report) else {
+            return report;
+        };
+        let mut done = Progress {
+            segments: 0,
+            of: streams
+                .values()
+                .map(|found| found.segments.len() as u64)
+                .sum(),
+        };
+        let (mut sessions, mut exchanges) = (Sessions::default(), Exchanges::default());
+        for (writer, found) in &streams {
+            if self.first_only && report.verdict() == Verdict::Broken {
+                return report;
+            }
+            let mut event = |record: &segment::Record<'_>| {
+                sessions.add(record);
+                exchanges.add(record);
+            };
+            let step = || {
+                done.segments += 1;
+                progress(done);
+            };
+            check_stream(
+                log,
+                self.trust,
+                writer,
+                found,
+                &mut report,
+                &mut event,
+                step,
+            );
+        }
+        // A stream whose end is not there may hold what a session misses.
+        let complete = report
+            .streams
+            .iter()
+            .all(|stream| stream.state.is_complete());
+        sessions.finish(complete, &mut report);
+        exchanges.finish(&mut report);
+        report
+    }
+}
+
+/// Sorts the names in the store by stream; none if the store does not answer.
+fn list(log: &dyn Fetcher, report: &mut Report) -> Option<BTreeMap<String, Segments>> {
+    let objects = match log.list("") {
+        Ok(objects) => objects,
+        Err(_) => {
+            report.doubt("", Doubt::Unreadable);
+            return None;
+        }
+    };
+    let mut streams: BTreeMap<String, Segments> = BTreeMap::new();
+    for object in objects {
+        if object.versions > 1 {
+            report.fault(&object.name, Fault::Rewritten);
+        }
+        match Name::parse(&object.name) {
+            Name::Certificate { writer } => {
+                streams.entry(writer).or_default().certificate = Some(object.name);
+            }
+            Name::Later => report.doubt(&object.name, Doubt::NotChecked),
+            Name::Segment {
+                day,
+                writer,
+                first_seq,
+            } => {
+                let place = (first_seq, day, object.name);
+                streams.entry(writer).or_default().segments.insert(place);
+            }
+            Name::Unknown => report.finding(&object.name, Finding::Stranger),
+        }
+    }
+    if streams.is_empty() {
+        report.doubt("", Doubt::Empty);
+    }
+    Some(streams)
+}

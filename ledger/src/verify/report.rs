@@ -1,0 +1,140 @@
+//! The result of a verification.
+
+use std::fmt;
+
+use super::{Doubt, Fault, Finding};
+
+/// Of each kind of entry so many are kept; the rest is counted.
+const MAX_KEPT: usize = 1000;
+
+/// What verification says in one word. The numbers are exit codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Everything that was claimed was checked and holds.
+    Holds = 0,
+    /// Something does not fit.
+    Broken = 1,
+    /// Nothing contradicts itself, but not everything could be told.
+    CouldNotTell = 2,
+}
+
+/// What verification found.
+#[derive(Default)]
+pub struct Report {
+    /// What is broken; the first fault of each stream, and all faults of sessions.
+    pub faults: Vec<At<Fault>>,
+    /// What could not be told.
+    pub doubts: Vec<At<Doubt>>,
+    /// What is worth knowing.
+    pub findings: Vec<At<Finding>>,
+    /// Entries beyond those kept in the three lists.
+    pub more: u64,
+    /// The streams, by name and so by day.
+    pub streams: Vec<StreamReport>,
+    /// Records read.
+    pub records: u64,
+    /// Bytes of lines read.
+    pub bytes: u64,
+    /// Sessions named in records.
+    pub sessions: u64,
+}
+
+/// An entry and where it stands: an object, a session or a request; empty for the whole log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct At<T> {
+    /// The object's name, the session's reference or the request's id.
+    pub place: String,
+    /// The number of the record in its stream, or of a session's record in its session.
+    pub seq: Option<u64>,
+    /// What is there.
+    pub what: T,
+}
+
+impl<T: fmt::Display> fmt::Display for At<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.place.as_str(), self.seq) {
+            ("", _) => write!(f, "{}", self.what),
+            (place, None) => write!(f, "{place}: {}", self.what),
+            (place, Some(seq)) => write!(f, "{place}, record {seq}: {}", self.what),
+        }
+    }
+}
+
+/// One stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamReport {
+    /// Its writer.
+    pub writer: String,
+    /// How it ends.
+    pub state: State,
+    /// Records that were checked: what is proved ends there.
+    pub records: u64,
+    /// The time of the last of them, in microseconds since 1970.
+    pub last_us: u64,
+}
+
+/// How a stream ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// At a fault.
+    Broken,
+    /// With its writer's last record.
+    Closed,
+    /// Not at all, as far as can be seen: the writer runs, died, or the end was taken away.
+    Open,
+    /// With its recovery.
+    Recovered,
+}
+
+impl State {
+    /// Whether the stream is there from its first record to its last.
+    pub(super) fn is_complete(self) -> bool {
+        matches!(self, Self::Closed | Self::Recovered)
+    }
+}
+
+impl Report {
+    /// The verdict.
+    pub fn verdict(&self) -> Verdict {
+        if !self.faults.is_empty() {
+            Verdict::Broken
+        } else if !self.doubts.is_empty() {
+            Verdict::CouldNotTell
+        } else {
+            Verdict::Holds
+        }
+    }
+
+    pub(super) fn fault(&mut self, place: &str, what: Fault) {
+        self.fault_at(place, None, what);
+    }
+
+    pub(super) fn fault_at(&mut self, place: &str, seq: Option<u64>, what: Fault) {
+        self.more += keep(&mut self.faults, place, seq, what);
+    }
+
+    pub(super) fn doubt(&mut self, place: &str, what: Doubt) {
+        self.doubt_at(place, None, what);
+    }
+
+    pub(super) fn doubt_at(&mut self, place: &str, seq: Option<u64>, what: Doubt) {
+        self.more += keep(&mut self.doubts, place, seq, what);
+    }
+
+    pub(super) fn finding(&mut self, place: &str, what: Finding) {
+        self.more += keep(&mut self.findings, place, None, what);
+    }
+}
+
+/// Adds an entry if there is room; gives the number of entries that were not.
+fn keep<T>(list: &mut Vec<At<T>>, place: &str, seq: Option<u64>, what: T) -> u64 {
+    if list.len() >= MAX_KEPT {
+        return 1;
+    }
+    list.push(At {
+        place: place.to_owned(),
+        seq,
+        what,
+    });
+    0
+}

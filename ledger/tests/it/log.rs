@@ -1,0 +1,155 @@
+//! Logs to test with, made by the real writer.
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use gatehouse_envelope::sign::{MemorySigner, Signer};
+use gatehouse_ledger::{
+    Durability, Ledger, Mode, Options, Pace,
+    clock::{Clock, Stamp},
+    event::Event,
+    note::Key,
+    store::{LedgerStore, Memory},
+    trust::Trust,
+};
+
+/// 2026-11-29T14:05:00Z.
+pub(crate) const START_US: u64 = 1_795_961_100_000_000;
+
+/// A clock that stands still until it is moved.
+pub(crate) struct TestClock(AtomicU64);
+
+impl TestClock {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self(AtomicU64::new(0)))
+    }
+
+    pub(crate) fn advance(&self, by: Duration) {
+        self.0.fetch_add(by.as_micros() as u64, Ordering::SeqCst);
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Stamp {
+        let mono_us = self.0.load(Ordering::SeqCst);
+        Stamp {
+            unix_us: START_US + mono_us,
+            mono_us,
+        }
+    }
+}
+
+/// A deployment: what several processes of it share.
+pub(crate) struct Deployment {
+    pub(crate) signer: Arc<MemorySigner>,
+    pub(crate) store: Arc<Memory>,
+    pub(crate) clock: Arc<TestClock>,
+    pub(crate) sessions: Sessions,
+}
+
+impl Deployment {
+    pub(crate) fn new() -> Self {
+        Self {
+            signer: Arc::new(MemorySigner::generate("prod").unwrap()),
+            store: Arc::new(Memory::default()),
+            clock: TestClock::new(),
+            sessions: Sessions::default(),
+        }
+    }
+
+    pub(crate) fn trust(&self) -> Trust {
+        Trust::one(Key::of(self.signer.as_ref()).unwrap())
+    }
+
+    pub(crate) fn open(&self, dir: &Path, mode: Mode) -> (Ledger, gatehouse_ledger::Recovery) {
+        self.open_with(dir, mode, self.store.clone())
+    }
+
+    pub(crate) fn open_with(
+        &self,
+        dir: &Path,
+        mode: Mode,
+        store: Arc<dyn LedgerStore>,
+    ) -> (Ledger, gatehouse_ledger::Recovery) {
+        let options = Options {
+            data_dir: dir.to_owned(),
+            deployment: self.signer.name().to_owned(),
+            mode,
+            pace: Pace::default(),
+        };
+        Ledger::open(options, store, self.signer.clone(), self.clock.clone()).unwrap()
+    }
+
+    /// Appends `count` records of a few sessions, and has them stored as a segment.
+    pub(crate) fn segment(&mut self, ledger: &Ledger, count: usize) {
+        for _ in 0..count {
+            let event = self.sessions.next();
+            self.clock.advance(Duration::from_millis(1));
+            ledger.append(event, Durability::Durable).wait().unwrap();
+        }
+        ledger.flush().wait().unwrap();
+    }
+}
+
+/// Waits for what another thread does.
+pub(crate) fn wait(done: impl Fn() -> bool) {
+    for _ in 0..5000 {
+        if done() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    panic!("waited for five seconds");
+}
+
+/// Events of sessions, each in its chain.
+#[derive(Default)]
+pub(crate) struct Sessions {
+    made: u64,
+    last: BTreeMap<u64, (u64, [u8; 32])>,
+}
+
+impl Sessions {
+    /// The next event: sessions take turns, and exchanges are admitted and settled.
+    pub(crate) fn next(&mut self) -> Event {
+        let session = self.made % 3;
+        let (sseq, sprev) = self.last.get(&session).copied().unwrap_or_default();
+        let mut event = Event::kind(match sseq {
+            0 => "session.open",
+            odd if odd % 2 == 1 => "exchange.admitted",
+            _ => "exchange.settled",
+        });
+        if sseq > 0 {
+            event.text("rid", &format!("r_{session}_{}", sseq.div_ceil(2)));
+        }
+        event
+            .text("sid", &format!("s_{session}"))
+            .integer("sseq", sseq)
+            .hex("sprev", &sprev);
+        let event = event.finish().unwrap();
+        self.last.insert(session, (sseq + 1, event.digest()));
+        self.made += 1;
+        event
+    }
+}
+
+/// Copies a directory, as a process that dies leaves it.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}

@@ -1,0 +1,425 @@
+//! The writer: what it stores is what was appended, and it verifies.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use gatehouse_ledger::{
+    AppendError, CloseError, Durability, Mode, OpenError,
+    event::Event,
+    store::{Dir, Fetcher, LedgerStore, Memory, Object, StoreError},
+    trust::Trust,
+    verify::{Doubt, Finding, Report, State, Verdict, Verifier},
+};
+
+use crate::log::{Deployment, copy, wait};
+
+fn verify(log: &dyn Fetcher, trust: &Trust) -> Report {
+    Verifier::new(Some(trust)).verify(log, |_| {})
+}
+
+fn plain() -> Event {
+    Event::kind("clock.status").finish().unwrap()
+}
+
+#[test]
+fn a_closed_log_holds() {
+    let (dir, mut prod) = (tempfile::tempdir().unwrap(), Deployment::new());
+    let (ledger, recovery) = prod.open(dir.path(), Mode::Local);
+    assert!(recovery.links.is_empty() && recovery.writers.is_empty());
+    prod.segment(&ledger, 20);
+    prod.segment(&ledger, 20);
+    ledger.close().unwrap();
+    let report = verify(prod.store.as_ref(), &prod.trust());
+    assert_eq!(
+        report.verdict(),
+        Verdict::Holds,
+        "{:?} {:?}",
+        report.faults,
+        report.doubts
+    );
+    assert_eq!((report.records, report.sessions), (42, 3));
+    assert_eq!(report.streams[0].state, State::Closed);
+    let left = std::fs::read_dir(dir.path().join("wal")).unwrap().count();
+    assert_eq!(left, 1, "nothing but the lock");
+}
+
+#[test]
+fn without_a_trust_file_or_with_another_it_does_not_hold() {
+    let (dir, mut prod) = (tempfile::tempdir().unwrap(), Deployment::new());
+    let (ledger, _) = prod.open(dir.path(), Mode::Local);
+    prod.segment(&ledger, 3);
+    ledger.close().unwrap();
+    let report = Verifier::new(None).verify(prod.store.as_ref(), |_| {});
+    assert_eq!(report.verdict(), Verdict::CouldNotTell);
+    assert_eq!(report.doubts[0].what, Doubt::SignerUnknown);
+    assert!(report.faults.is_empty());
+    let other = verify(prod.store.as_ref(), &Deployment::new().trust());
+    assert_eq!(other.verdict(), Verdict::Broken);
+    let file = std::fs::read_to_string(dir.path().join("trust.policy")).unwrap();
+    assert_eq!(Trust::parse(&file).unwrap(), prod.trust());
+}
+
+#[test]
+fn a_running_log_names_its_horizon() {
+    let (dir, mut prod) = (tempfile::tempdir().unwrap(), Deployment::new());
+    let (ledger, _) = prod.open(dir.path(), Mode::Local);
+    let early = verify(prod.store.as_ref(), &prod.trust());
+    assert_eq!(early.doubts[0].what, Doubt::NothingStored);
+    prod.segment(&ledger, 5);
+    let report = verify(prod.store.as_ref(), &prod.trust());
+    assert_eq!(report.verdict(), Verdict::CouldNotTell);
+    assert_eq!(
+        (report.doubts[0].what, report.doubts[0].seq),
+        (Doubt::OpenEnd, Some(5))
+    );
+    ledger.close().unwrap();
+}
+
+#[test]
+fn a_day_ends_its_stream_and_the_next_begins_another() {
+    let (dir, mut prod) = (tempfile::tempdir().unwrap(), Deployment::new());
+    let (ledger, _) = prod.open(dir.path(), Mode::Local);
+    prod.segment(&ledger, 5);
+    ledger
+        .append(prod.sessions.next(), Durability::Durable)
+        .wait()
+        .unwrap();
+    prod.clock.advance(Duration::from_secs(86_400 * 3 / 4));
+    ledger
+        .append(prod.sessions.next(), Durability::Durable)
+        .wait()
+        .unwrap();
+    ledger.close().unwrap();
+    let report = verify(prod.store.as_ref(), &prod.trust());
+    assert_eq!(
+        report.verdict(),
+        Verdict::Holds,
+        "{:?} {:?}",
+        report.faults,
+        report.doubts
+    );
+    assert_eq!(report.streams.len(), 2);
+    let names: Vec<String> = prod.store.objects().into_keys().collect();
+    assert!(
+        names
+            .iter()
+            .any(|name| name.starts_with("log/p_day=2026-11-29/p_writer=20261129-"))
+    );
+    assert!(
+        names
+            .iter()
+            .any(|name| name.starts_with("log/p_day=2026-11-30/p_writer=20261130-"))
+    );
+}
+
+#[test]
+fn silence_is_filled_with_heartbeats() {
+    let (dir, prod) = (tempfile::tempdir().unwrap(), Deployment::new());
+    let (ledger, _) = prod.open(dir.path(), Mode::Local);
+    let stored = || {
+        ledger.flush().wait().unwrap();
+        verify(prod.store.as_ref(), &prod.trust()).records
+    };
+    assert_eq!(stored(), 1);
+    for records in 2..5 {
+        prod.clock.advance(Duration::from_secs(11));
+        wait(|| stored() == records);
+    }
+    ledger.close().unwrap();
+}
+
+#[test]
+fn strict_waits_for_the_store() {
+    let (dir, prod) = (tempfile::tempdir().unwrap(), Deployment::new());
+    let (ledger, _) = prod.open(dir.path(), Mode::Strict);
+    for records in 1..6u64 {
+        let position = ledger.append(plain(), Durability::Durable).wait().unwrap();
+        assert_eq!(position.seq, Some(records));
+        let report = verify(prod.store.as_ref(), &prod.trust());
+        assert_eq!(
+            report.records,
+            records + 1,
+            "stored when the ticket completes"
+        );
+    }
+    ledger.close().unwrap();
+}
+
+#[test]
+fn one_process_at_a_time() {
+    let (dir, prod) = (tempfile::tempdir().unwrap(), Deployment::new());
+    let (ledger, _) = prod.open(dir.path(), Mode::Local);
+    let options = gatehouse_ledger::Options {
+        data_dir: dir.path().to_owned(),
+        deployment: "prod".into(),
+        mode: Mode::Local,
+        pace: gatehouse_ledger::Pace::default(),
+    };
+    let again = || {
+        gatehouse_ledger::Ledger::open(
+            options.clone(),
+            prod.store.clone(),
+            prod.signer.clone(),
+            prod.clock.clone(),
+        )
+    };
+    assert!(matches!(again(), Err(OpenError::Locked)));
+    drop(ledger);
+    assert!(again().is_ok());
+    std::fs::write(
+        dir.path().join("trust.policy"),
+        Deployment::new().trust().file(),
+    )
+    .unwrap();
+    assert!(matches!(again(), Err(OpenError::Untrusted)));
+}
+
+/// Everything that a dead process had been told is there: `dies` says how much of it was stored.
+fn dead(dies: impl FnOnce(&mut Deployment, &gatehouse_ledger::Ledger)) -> (Deployment, Report) {
+    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut prod = Deployment::new();
+    let (ledger, _) = prod.open(first.path(), Mode::Local);
+    dies(&mut prod, &ledger);
+    // What is on the disk now is what the second process finds; the first goes on into another
+    // store, as if it had never been.
+    copy(first.path(), second.path());
+    let kept = Arc::new(Memory::with(prod.store.objects()));
+    drop(ledger);
+    prod.store = kept;
+    for _ in 0..2 {
+        let (ledger, recovery) = prod.open(second.path(), Mode::Local);
+        assert_eq!(recovery.damaged, [""; 0]);
+        let links: Vec<_> = recovery
+            .links
+            .iter()
+            .map(|l| (l.session.clone(), l.sseq))
+            .collect();
+        assert_eq!(links.len(), 3, "{links:?}");
+        ledger.close().unwrap();
+        // Not completed: the second time the same is recovered again, to the same bytes.
+    }
+    let (ledger, recovery) = prod.open(second.path(), Mode::Local);
+    recovery.complete().unwrap();
+    ledger.close().unwrap();
+    let (ledger, recovery) = prod.open(second.path(), Mode::Local);
+    assert!(recovery.links.is_empty() && recovery.writers.is_empty());
+    ledger.close().unwrap();
+    let report = verify(prod.store.as_ref(), &prod.trust());
+    (prod, report)
+}
+
+#[test]
+fn what_a_dead_process_left_is_stored_under_its_name() {
+    let (_, report) = dead(|prod, ledger| {
+        for _ in 0..9 {
+            ledger
+                .append(prod.sessions.next(), Durability::Durable)
+                .wait()
+                .unwrap();
+        }
+    });
+    assert_eq!(
+        report.verdict(),
+        Verdict::Holds,
+        "{:?} {:?}",
+        report.faults,
+        report.doubts
+    );
+    let recovered = report
+        .streams
+        .iter()
+        .find(|s| s.state == State::Recovered)
+        .unwrap();
+    assert_eq!(recovered.records, 11);
+    assert_eq!(report.findings[0].what, Finding::Recovered);
+}
+
+#[test]
+fn recovery_goes_on_behind_what_was_stored() {
+    let (prod, report) = dead(|prod, ledger| {
+        prod.segment(ledger, 10);
+        prod.segment(ledger, 10);
+        for _ in 0..9 {
+            ledger
+                .append(prod.sessions.next(), Durability::Durable)
+                .wait()
+                .unwrap();
+        }
+    });
+    assert_eq!(
+        report.verdict(),
+        Verdict::Holds,
+        "{:?} {:?}",
+        report.faults,
+        report.doubts
+    );
+    let recovered = report
+        .streams
+        .iter()
+        .find(|s| s.state == State::Recovered)
+        .unwrap();
+    assert_eq!(recovered.records, 31);
+    assert!(prod.store.objects().len() > 5);
+}
+
+#[test]
+fn a_torn_end_is_cut_off_and_said() {
+    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut prod = Deployment::new();
+    let (ledger, _) = prod.open(first.path(), Mode::Local);
+    for _ in 0..6 {
+        ledger
+            .append(prod.sessions.next(), Durability::Durable)
+            .wait()
+            .unwrap();
+    }
+    copy(first.path(), second.path());
+    let kept = Arc::new(Memory::with(prod.store.objects()));
+    drop(ledger);
+    prod.store = kept;
+    let wal = std::fs::read_dir(second.path().join("wal"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.is_dir())
+        .unwrap();
+    let file = std::fs::read_dir(&wal)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes.truncate(bytes.len() - 5);
+    std::fs::write(&file, bytes).unwrap();
+    let (ledger, recovery) = prod.open(second.path(), Mode::Local);
+    assert_eq!(recovery.cut.len(), 1);
+    ledger.close().unwrap();
+    let report = verify(prod.store.as_ref(), &prod.trust());
+    assert_eq!(
+        report.verdict(),
+        Verdict::Holds,
+        "{:?} {:?}",
+        report.faults,
+        report.doubts
+    );
+    assert_eq!(report.findings[0].what, Finding::RecoveredCut);
+    let recovered = report
+        .streams
+        .iter()
+        .find(|s| s.state == State::Recovered)
+        .unwrap();
+    assert_eq!(recovered.records, 7, "opening, five of six, closing");
+}
+
+/// A store that can be switched off.
+struct Switch {
+    inner: Memory,
+    off: AtomicBool,
+}
+
+impl Fetcher for Switch {
+    fn list(&self, prefix: &str) -> Result<Vec<Object>, StoreError> {
+        self.inner.list(prefix)
+    }
+
+    fn get(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, StoreError> {
+        self.inner.get(name, limit)
+    }
+}
+
+impl LedgerStore for Switch {
+    fn put_once(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        if self.off.load(Ordering::SeqCst) {
+            // The worst of failures: it failed, and yet it is there.
+            self.inner.put_once(name, bytes)?;
+            return Err(std::io::Error::other("off").into());
+        }
+        self.inner.put_once(name, bytes)
+    }
+}
+
+#[test]
+fn a_store_that_is_away_delays_segments_and_nothing_else() {
+    let (dir, mut prod) = (tempfile::tempdir().unwrap(), Deployment::new());
+    let store = Arc::new(Switch {
+        inner: Memory::default(),
+        off: AtomicBool::new(false),
+    });
+    let (ledger, _) = prod.open_with(dir.path(), Mode::Local, store.clone());
+    store.off.store(true, Ordering::SeqCst);
+    for _ in 0..4 {
+        ledger
+            .append(prod.sessions.next(), Durability::Durable)
+            .wait()
+            .unwrap();
+        drop(ledger.flush());
+    }
+    wait(|| ledger.condition().waiting >= 3);
+    store.off.store(false, Ordering::SeqCst);
+    ledger.close().unwrap();
+    let report = verify(&store.inner, &prod.trust());
+    assert_eq!(
+        report.verdict(),
+        Verdict::Holds,
+        "{:?} {:?}",
+        report.faults,
+        report.doubts
+    );
+}
+
+#[test]
+fn a_name_that_is_taken_stops_the_ledger() {
+    let (dir, mut prod) = (tempfile::tempdir().unwrap(), Deployment::new());
+    let (ledger, _) = prod.open(dir.path(), Mode::Local);
+    let names: Vec<String> = prod.store.objects().into_keys().collect();
+    let writer = names[0]
+        .trim_start_matches("cert/")
+        .trim_end_matches(".dsse.json");
+    let segment = gatehouse_ledger::names::segment("2026-11-29", writer, 0);
+    prod.store.put_once(&segment, b"somebody else's").unwrap();
+    prod.clock.advance(Duration::from_secs(6));
+    ledger
+        .append(prod.sessions.next(), Durability::Durable)
+        .wait()
+        .unwrap();
+    wait(|| ledger.condition().failed);
+    let refused = ledger
+        .append(prod.sessions.next(), Durability::Durable)
+        .wait();
+    assert_eq!(refused, Err(AppendError::Failed));
+    assert_eq!(ledger.close(), Err(CloseError::Failed));
+}
+
+#[test]
+fn a_directory_works_like_memory() {
+    let (dir, prod) = (tempfile::tempdir().unwrap(), Deployment::new());
+    let store = Arc::new(Dir::new(dir.path().join("ledger")));
+    for mode in [Mode::Async, Mode::Local, Mode::Strict] {
+        let (ledger, _) = prod.open_with(dir.path(), mode, store.clone());
+        let tickets: Vec<_> = (0..50)
+            .map(|_| ledger.append(plain(), Durability::Durable))
+            .collect();
+        for ticket in tickets {
+            ticket.wait().unwrap();
+        }
+        ledger.close().unwrap();
+        assert_eq!(
+            ledger.append(plain(), Durability::Taken).wait(),
+            Err(AppendError::Stopped)
+        );
+    }
+    let report = verify(store.as_ref(), &prod.trust());
+    assert_eq!(
+        report.verdict(),
+        Verdict::Holds,
+        "{:?} {:?}",
+        report.faults,
+        report.doubts
+    );
+    assert_eq!(report.records, 3 * 52);
+}
