@@ -89,7 +89,7 @@ mod tests {
             "",
             "gk_",
             "gs_",
-            &credential.expose()[3..],
+            credential.expose().trim_start_matches("gk_"),
             &format!("{}A", credential.expose()),
         ] {
             assert!(!is_credential("gk_", bad.as_bytes()));
