@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Checks everything that can be checked on one machine: formatting, lints, Rust tests, API docs, and
-# the official Python SDKs against a running gateway. Installs what it needs and is missing; needs
-# rustup (or a Rust toolchain of the version in Cargo.toml with rustfmt and clippy) beforehand.
+# Checks everything that can be checked on one machine: formatting, lints, Rust tests, API docs, the
+# official Python SDKs against a running gateway, and the demo. Installs what it needs and is
+# missing, but for Rust itself: rustup, or a toolchain of Cargo.toml's version with rustfmt and
+# clippy, must be there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -71,5 +72,9 @@ say "official SDKs against a running gateway"
 cargo build --workspace --bins --locked --quiet
 GATEHOUSE_BIN="$target/debug/gatehouse" \
   "$venv/bin/python" -m pytest -q -p no:cacheprovider gateway/tests/sdk
+
+# It checks its own claims and has the auditor read its log; a failure is its exit status.
+say "the demo"
+timeout 120 "$target/debug/gatehouse" demo
 
 say "all passed"
