@@ -1,6 +1,8 @@
 //! Tests of channels. Each text goes through whole, one character at a time and cut at every
 //! place (see [`Session::streamed`]).
 
+mod search;
+
 use super::*;
 use crate::json::{Document, Limits, Node};
 use crate::testing::{CARD, LENA, Names, Session};
