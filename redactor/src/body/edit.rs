@@ -5,15 +5,12 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::Means;
-use super::check::integer;
+use super::plain::{How, blocked};
 use super::receipt::{Receipt, Refusal};
 use crate::finding::{Field, Finding};
 use crate::json::{Document, Kind, Limits, Node, escaped};
 use crate::known::Known;
-use crate::label::Label;
 use crate::policy::{Action, Direction};
-use crate::spans::{Candidate, Expanded, is_sealed, united};
-use crate::token;
 use crate::vault::{Shape, Vault};
 
 /// JSON in JSON in JSON … is searched leaf by leaf down to here, as plain text below.
@@ -72,23 +69,6 @@ impl<'p> Place<'p> {
     }
 }
 
-/// Which search a text gets.
-#[derive(Clone, Copy)]
-enum How<'a> {
-    /// Only what shows by itself: keys.
-    Certain(Direction),
-    Full(Field<'a>),
-}
-
-impl How<'_> {
-    fn direction(self) -> Direction {
-        match self {
-            Self::Certain(direction) => direction,
-            Self::Full(field) => field.direction,
-        }
-    }
-}
-
 /// One pass over the texts of a body.
 pub(crate) struct Search<'a> {
     pub(crate) means: Means<'a>,
@@ -96,10 +76,10 @@ pub(crate) struct Search<'a> {
     pub(crate) known: Known,
     pub(crate) receipt: Receipt,
     /// Entries whose tokens are put back: those from before this body.
-    expandable: usize,
+    pub(super) expandable: usize,
     /// Findings of the engine by text, in the order of the first pass.
-    findings: Vec<Vec<Finding>>,
-    next: usize,
+    pub(super) findings: Vec<Vec<Finding>>,
+    pub(super) next: usize,
 }
 
 /// Runs a pass until the vault stops growing: a value learned in the last message is then also
@@ -263,182 +243,6 @@ impl Search<'_> {
             range: node.span(),
             text: format!("\"{text}\""),
         }))
-    }
-
-    /// What a number literal is, if it must not leave as it stands.
-    pub(crate) fn number(
-        &mut self,
-        literal: &str,
-        field: Field<'_>,
-    ) -> Result<Option<Candidate>, Refusal> {
-        let mut spelled = vec![literal.to_owned()];
-        spelled.extend(integer(literal).filter(|digits| digits != literal));
-        let mut found = Vec::new();
-        for text in &spelled {
-            let findings = self.findings(text, How::Full(field))?;
-            found.extend(
-                findings
-                    .iter()
-                    .filter_map(|finding| self.candidate(finding, field.direction)),
-            );
-            found.extend(self.known_in(text, How::Full(field)));
-        }
-        let strictest = found
-            .into_iter()
-            .max_by_key(|candidate| candidate.range.len());
-        Ok(strictest)
-    }
-
-    fn plain(&mut self, text: &str, how: How<'_>, place: &Place<'_>) -> Result<Vec<Edit>, Refusal> {
-        if text.is_empty() {
-            return Ok(Vec::new());
-        }
-        let expanded = Expanded::new(text, self.vault, self.expandable);
-        let findings = self.findings(&expanded.text, how)?;
-        let direction = how.direction();
-        let mut candidates: Vec<Candidate> = findings
-            .iter()
-            .filter(|finding| !is_sealed(&expanded.text, &(finding.start..finding.end)))
-            .filter_map(|finding| self.candidate(finding, direction))
-            .collect();
-        self.learn(&expanded.text, &candidates);
-        candidates.extend(self.known_in(&expanded.text, how));
-        candidates.extend(expanded.placed.iter().filter_map(|placed| {
-            let entry = self.vault.entry(placed.entry)?;
-            let action = Action::Pseudonymize;
-            Some(candidate(
-                placed.value.clone(),
-                entry.label,
-                action,
-                entry.certain,
-            ))
-        }));
-        let mut edits = Vec::new();
-        for span in united(candidates) {
-            if let Some(text) = self.replacement(&span, &expanded, place)? {
-                let range = expanded.original(span.range.start)..expanded.original(span.range.end);
-                edits.push(Edit { range, text });
-            }
-        }
-        Ok(edits)
-    }
-
-    /// Every finding that will become a token is a value of the session from now on, also if a
-    /// longer one covers it here.
-    fn learn(&mut self, text: &str, candidates: &[Candidate]) {
-        for found in candidates
-            .iter()
-            .filter(|found| found.action == Action::Pseudonymize)
-        {
-            let value = text.get(found.range.clone()).unwrap_or_default();
-            self.vault.insert(
-                value,
-                found.label,
-                Shape::Text,
-                found.certain,
-                self.means.names,
-            );
-        }
-    }
-
-    /// What is put in the place of a span; nothing if the session's token stands there already.
-    fn replacement(
-        &mut self,
-        span: &Candidate,
-        expanded: &Expanded<'_>,
-        place: &Place<'_>,
-    ) -> Result<Option<String>, Refusal> {
-        let value = expanded.text.get(span.range.clone()).unwrap_or_default();
-        let standing = expanded.entry_at(&span.range);
-        if span.action == Action::Block {
-            return Err(blocked(span, place));
-        }
-        self.receipt.count(span.label, span.action);
-        if standing.is_some() {
-            return Ok(None);
-        }
-        if span.action != Action::Pseudonymize {
-            return Ok(Some(self.sealed(span, value)));
-        }
-        let names = self.means.names;
-        let entry = self
-            .vault
-            .insert(value, span.label, Shape::Text, span.certain, names);
-        Ok(self.vault.entry(entry).map(|entry| entry.token.clone()))
-    }
-
-    /// What cannot be restored: a hash if the action asks for one, else a mask.
-    fn sealed(&self, span: &Candidate, value: &str) -> String {
-        match span.action {
-            Action::Hash => token::hash(span.label, &self.means.names.digest(span.label, value)),
-            _ => token::mask(span.label),
-        }
-    }
-
-    /// The engine's findings: searched in the first pass, remembered in later ones.
-    fn findings(&mut self, text: &str, how: How<'_>) -> Result<Vec<Finding>, Refusal> {
-        if self.next == self.findings.len() {
-            let found = match how {
-                How::Full(field) => self.means.engine.find(text, field)?,
-                How::Certain(_) => self.means.engine.find_certain(text)?,
-            };
-            self.findings.push(found);
-        }
-        let found = self.findings.get(self.next).cloned().unwrap_or_default();
-        self.next += 1;
-        Ok(found)
-    }
-
-    fn candidate(&self, finding: &Finding, direction: Direction) -> Option<Candidate> {
-        let Finding {
-            label,
-            rule,
-            certain,
-            ..
-        } = *finding;
-        let action = self.means.policy.action(label, direction);
-        let range = finding.start..finding.end;
-        (action != Action::Allow && !range.is_empty()).then_some(Candidate {
-            range,
-            label,
-            action,
-            rule,
-            certain,
-        })
-    }
-
-    /// The session's values that stand in a text. In keys only those that show by themselves.
-    fn known_in(&self, text: &str, how: How<'_>) -> Vec<Candidate> {
-        let certain_only = matches!(how, How::Certain(_));
-        let found = self.known.find(text).into_iter().filter_map(|range| {
-            let value = text.get(range.clone())?;
-            let entry = self
-                .vault
-                .text(value)
-                .and_then(|index| self.vault.entry(index))?;
-            let action = self.means.policy.action(entry.label, how.direction());
-            let wanted = action != Action::Allow && (entry.certain || !certain_only);
-            wanted.then(|| candidate(range, entry.label, action, entry.certain))
-        });
-        found.collect()
-    }
-}
-
-fn candidate(range: Range<usize>, label: Label, action: Action, certain: bool) -> Candidate {
-    Candidate {
-        range,
-        label,
-        action,
-        rule: VAULT_RULE,
-        certain,
-    }
-}
-
-fn blocked(span: &Candidate, place: &Place<'_>) -> Refusal {
-    Refusal::Blocked {
-        path: place.path(),
-        label: span.label,
-        rule: span.rule,
     }
 }
 

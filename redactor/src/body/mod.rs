@@ -4,6 +4,7 @@
 mod check;
 mod edit;
 mod media;
+mod plain;
 mod receipt;
 mod walk;
 

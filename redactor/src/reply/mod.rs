@@ -4,7 +4,9 @@
 mod auto;
 mod document;
 mod json;
+mod open;
 mod receipt;
+mod span;
 mod string;
 mod text;
 mod tolerant;

@@ -10,15 +10,12 @@
 use std::ops::Range;
 
 use super::receipt::LookAlikes;
+use super::span::Span;
 use super::tolerant::{Tokens, tokens};
 use super::{Decided, ReplyRefusal, Sight};
 use crate::engine::Engine;
-use crate::finding::{Field, Finding, Open};
-use crate::label::Label;
-use crate::policy::{Action, Direction};
-use crate::spans::is_sealed;
-use crate::token;
-use crate::vault::Shape;
+use crate::finding::{Field, Open};
+use crate::policy::Direction;
 
 /// Findings that start in the same cell are made in windows with the same start.
 const CELL: usize = 1024;
@@ -26,44 +23,25 @@ const CELL: usize = 1024;
 const LEFT: usize = 512;
 /// Offsets at which an open match is given up on if it is that long.
 const GRID: usize = 512;
-/// Masked text that is shown again to the match it belongs to.
-const TAIL: usize = 128;
 
 const _: () = assert!(LEFT >= Engine::LEFT_CONTEXT && GRID >= Engine::LONGEST_UNDECIDED);
 
 /// A text that is being searched. Offsets count from its first byte.
 pub(super) struct Text {
-    buffer: String,
+    pub(super) buffer: String,
     /// Offset of the buffer's first byte.
-    base: usize,
+    pub(super) base: usize,
     /// What was looked at so far.
     fed: usize,
     /// What is decided.
-    at: usize,
+    pub(super) at: usize,
     /// Where the last masked match ended; windows do not reach before it.
-    floor: usize,
+    pub(super) floor: usize,
     /// A masked match that has not ended, and its last bytes.
-    open: Option<(Open, String)>,
+    pub(super) open: Option<(Open, String)>,
     key: Option<String>,
-    certain_only: bool,
+    pub(super) certain_only: bool,
     alike: LookAlikes,
-}
-
-/// A finding of the engine: where, what, by which rule.
-type Found = (Range<usize>, Label, &'static str);
-
-/// Something to replace: a token of the session, or a finding.
-enum Span {
-    Found(Range<usize>, Label, &'static str),
-    Token(Range<usize>, usize),
-}
-
-impl Span {
-    fn range(&self) -> Range<usize> {
-        match self {
-            Self::Found(range, ..) | Self::Token(range, _) => range.clone(),
-        }
-    }
 }
 
 impl Text {
@@ -196,165 +174,9 @@ impl Text {
         self.release(sight, spans, limit, out)
     }
 
-    /// A match of which no end is in sight is masked from its start, and what follows dropped
-    /// until it ends.
-    fn give_up(
-        &mut self,
-        sight: &mut Sight<'_>,
-        to: usize,
-        out: &mut Decided,
-    ) -> Result<(), ReplyRefusal> {
-        let window = self.window();
-        let open = sight.cx.engine.open(self.slice(window..to), self.field());
-        let start = open
-            .as_ref()
-            .map_or(to, |open| (window + open.start).clamp(self.at, to));
-        let Tokens { found, .. } = tokens(self.slice(self.at..to), sight.cx.vault, true);
-        let found: Vec<_> = found
-            .into_iter()
-            .map(|(r, entry)| (self.at + r.start..self.at + r.end, entry))
-            .filter(|(range, _)| range.end <= start)
-            .collect();
-        let mut findings = self.findings(sight, window..to)?;
-        findings.retain(|(range, ..)| range.end <= start);
-        let spans = self.spans(sight, &found, findings, start)?;
-        self.release(sight, spans, start, out)?;
-        let Some(open) = open else { return Ok(()) };
-        match sight.cx.policy.action(open.label, Direction::Reply) {
-            Action::Allow => self.at = to,
-            Action::Block => {
-                return Err(ReplyRefusal::Blocked {
-                    label: open.label,
-                    rule: open.rule,
-                });
-            }
-            // A hash would need the whole value.
-            Action::Hash | Action::Mask | Action::Pseudonymize => {
-                sight.receipt.mask(open.label);
-                out.replace(start..to, token::mask(open.label), false);
-                let tail = last_bytes(self.slice(start..to), TAIL).to_owned();
-                self.open = Some((open, tail));
-                self.at = to;
-            }
-        }
-        Ok(())
-    }
-
-    /// Drops text that belongs to the open match. Whether it ended.
-    fn close(&mut self, to: usize, out: &mut Decided) -> bool {
-        let Some((open, tail)) = self.open.take() else {
-            return true;
-        };
-        let more = format!("{tail}{}", self.slice(self.at..to));
-        let end = open
-            .end(&more)
-            .map(|end| self.boundary(self.at + end.saturating_sub(tail.len())));
-        let dropped = end.unwrap_or(to).min(to);
-        if dropped > self.at {
-            out.replace(self.at..dropped, String::new(), false);
-        }
-        self.at = dropped;
-        if end.is_none() {
-            let tail = last_bytes(&more, TAIL).to_owned();
-            self.open = Some((open, tail));
-            return false;
-        }
-        self.floor = dropped;
-        true
-    }
-
-    /// The engine's findings from what is undecided on.
-    fn findings(
-        &self,
-        sight: &Sight<'_>,
-        window: Range<usize>,
-    ) -> Result<Vec<Found>, ReplyRefusal> {
-        let found = sight
-            .cx
-            .engine
-            .find(self.slice(window.clone()), self.field())?;
-        let found = found
-            .into_iter()
-            .filter(|finding| finding.certain || !self.certain_only);
-        let found = found.map(
-            |Finding {
-                 start,
-                 end,
-                 label,
-                 rule,
-                 ..
-             }| { (window.start + start..window.start + end, label, rule) },
-        );
-        Ok(found.filter(|(range, ..)| range.start >= self.at).collect())
-    }
-
-    /// What is to be replaced among what starts before `limit`, in order. Tokens of the session
-    /// come first: what a finding covers beside one is searched again on its own.
-    fn spans(
-        &self,
-        sight: &Sight<'_>,
-        found: &[(Range<usize>, usize)],
-        findings: Vec<Found>,
-        limit: usize,
-    ) -> Result<Vec<Span>, ReplyRefusal> {
-        let mut spans: Vec<Span> = Vec::new();
-        for (range, label, rule) in findings
-            .into_iter()
-            .filter(|(range, ..)| range.start < limit)
-        {
-            let inside: Vec<&Range<usize>> = found
-                .iter()
-                .map(|(token, _)| token)
-                .filter(|token| token.start < range.end && range.start < token.end)
-                .collect();
-            if inside.is_empty() {
-                spans.push(Span::Found(range, label, rule));
-                continue;
-            }
-            let mut from = range.start;
-            for gap_end in inside.iter().map(|token| token.start).chain([range.end]) {
-                if from < gap_end {
-                    self.rest(sight, from..gap_end, &mut spans)?;
-                }
-                let next = inside.iter().find(|token| token.start == gap_end);
-                from = from.max(next.map_or(gap_end, |token| token.end));
-            }
-        }
-        let tokens = found.iter().filter(|(range, _)| range.start < limit);
-        spans.extend(tokens.map(|(range, entry)| Span::Token(range.clone(), *entry)));
-        spans.sort_by_key(|span| span.range().start);
-        Ok(spans)
-    }
-
-    fn rest(
-        &self,
-        sight: &Sight<'_>,
-        range: Range<usize>,
-        spans: &mut Vec<Span>,
-    ) -> Result<(), ReplyRefusal> {
-        for Finding {
-            start,
-            end,
-            label,
-            rule,
-            ..
-        } in sight
-            .cx
-            .engine
-            .find(self.slice(range.clone()), self.field())?
-        {
-            spans.push(Span::Found(
-                range.start + start..range.start + end,
-                label,
-                rule,
-            ));
-        }
-        Ok(())
-    }
-
     /// Enters the replacements and counts the text up to `limit`, or the end of the last span,
     /// as decided.
-    fn release(
+    pub(super) fn release(
         &mut self,
         sight: &mut Sight<'_>,
         spans: Vec<Span>,
@@ -390,39 +212,7 @@ impl Text {
         self.at = to;
     }
 
-    /// What is put in the place of a span, if it is not left as it is, and whether that is a
-    /// number literal.
-    fn replacement(
-        &self,
-        sight: &mut Sight<'_>,
-        span: &Span,
-    ) -> Result<Option<(String, bool)>, ReplyRefusal> {
-        match span {
-            Span::Token(_, entry) => {
-                let Some(entry) = sight.cx.vault.entry(*entry) else {
-                    return Ok(None);
-                };
-                if !sight.cx.policy.restores(entry.label, sight.destination) {
-                    sight.receipt.withhold(entry.label);
-                    return Ok(None);
-                }
-                sight.receipt.restore(entry.label, sight.destination);
-                Ok(Some((entry.value.clone(), entry.shape == Shape::Number)))
-            }
-            Span::Found(range, label, rule) => {
-                // The window's own text shows whether a mask of ours stands there.
-                let whole = self.base..self.base + self.buffer.len();
-                let local = range.start - self.base..range.end - self.base;
-                if is_sealed(self.slice(whole), &local) {
-                    return Ok(None);
-                }
-                let value = self.slice(range.clone());
-                Ok(sight.masked(value, *label, rule)?.map(|text| (text, false)))
-            }
-        }
-    }
-
-    fn field(&self) -> Field<'_> {
+    pub(super) fn field(&self) -> Field<'_> {
         Field {
             key: self.key.as_deref(),
             direction: Direction::Reply,
@@ -430,20 +220,20 @@ impl Text {
     }
 
     /// Where the window of the cell at hand starts.
-    fn window(&self) -> usize {
+    pub(super) fn window(&self) -> usize {
         let start = (self.at / CELL * CELL).saturating_sub(LEFT);
         self.boundary(start.max(self.floor).max(self.base))
             .min(self.at)
     }
 
-    fn slice(&self, range: Range<usize>) -> &str {
+    pub(super) fn slice(&self, range: Range<usize>) -> &str {
         self.buffer
             .get(range.start - self.base..range.end - self.base)
             .unwrap_or_default()
     }
 
     /// The character boundary at or behind an offset, as far as there is text.
-    fn boundary(&self, offset: usize) -> usize {
+    pub(super) fn boundary(&self, offset: usize) -> usize {
         let mut local = offset.saturating_sub(self.base);
         while local < self.buffer.len() && !self.buffer.is_char_boundary(local) {
             local += 1;
@@ -462,7 +252,7 @@ impl Text {
 }
 
 /// The last bytes of a text, on a character boundary.
-fn last_bytes(text: &str, most: usize) -> &str {
+pub(super) fn last_bytes(text: &str, most: usize) -> &str {
     let mut from = text.len().saturating_sub(most);
     while !text.is_char_boundary(from) {
         from += 1;

@@ -1,0 +1,79 @@
+//! Matches that do not end: masked from their start, dropped until they end.
+
+use super::text::{Text, last_bytes};
+use super::tolerant::{Tokens, tokens};
+use super::{Decided, ReplyRefusal, Sight};
+use crate::policy::{Action, Direction};
+use crate::token;
+
+/// Masked text that is shown again to the match it belongs to.
+const TAIL: usize = 128;
+
+impl Text {
+    /// A match of which no end is in sight is masked from its start, and what follows dropped
+    /// until it ends.
+    pub(super) fn give_up(
+        &mut self,
+        sight: &mut Sight<'_>,
+        to: usize,
+        out: &mut Decided,
+    ) -> Result<(), ReplyRefusal> {
+        let window = self.window();
+        let open = sight.cx.engine.open(self.slice(window..to), self.field());
+        let start = open
+            .as_ref()
+            .map_or(to, |open| (window + open.start).clamp(self.at, to));
+        let Tokens { found, .. } = tokens(self.slice(self.at..to), sight.cx.vault, true);
+        let found: Vec<_> = found
+            .into_iter()
+            .map(|(r, entry)| (self.at + r.start..self.at + r.end, entry))
+            .filter(|(range, _)| range.end <= start)
+            .collect();
+        let mut findings = self.findings(sight, window..to)?;
+        findings.retain(|(range, ..)| range.end <= start);
+        let spans = self.spans(sight, &found, findings, start)?;
+        self.release(sight, spans, start, out)?;
+        let Some(open) = open else { return Ok(()) };
+        match sight.cx.policy.action(open.label, Direction::Reply) {
+            Action::Allow => self.at = to,
+            Action::Block => {
+                return Err(ReplyRefusal::Blocked {
+                    label: open.label,
+                    rule: open.rule,
+                });
+            }
+            // A hash would need the whole value.
+            Action::Hash | Action::Mask | Action::Pseudonymize => {
+                sight.receipt.mask(open.label);
+                out.replace(start..to, token::mask(open.label), false);
+                let tail = last_bytes(self.slice(start..to), TAIL).to_owned();
+                self.open = Some((open, tail));
+                self.at = to;
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops text that belongs to the open match. Whether it ended.
+    pub(super) fn close(&mut self, to: usize, out: &mut Decided) -> bool {
+        let Some((open, tail)) = self.open.take() else {
+            return true;
+        };
+        let more = format!("{tail}{}", self.slice(self.at..to));
+        let end = open
+            .end(&more)
+            .map(|end| self.boundary(self.at + end.saturating_sub(tail.len())));
+        let dropped = end.unwrap_or(to).min(to);
+        if dropped > self.at {
+            out.replace(self.at..dropped, String::new(), false);
+        }
+        self.at = dropped;
+        if end.is_none() {
+            let tail = last_bytes(&more, TAIL).to_owned();
+            self.open = Some((open, tail));
+            return false;
+        }
+        self.floor = dropped;
+        true
+    }
+}

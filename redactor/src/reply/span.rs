@@ -1,0 +1,150 @@
+//! What is replaced in a text of a reply: tokens of the session, and what the engine finds.
+
+use std::ops::Range;
+
+use super::text::Text;
+use super::{ReplyRefusal, Sight};
+use crate::finding::Finding;
+use crate::label::Label;
+use crate::spans::is_sealed;
+use crate::vault::Shape;
+
+/// A finding of the engine: where, what, by which rule.
+pub(super) type Found = (Range<usize>, Label, &'static str);
+
+/// Something to replace: a token of the session, or a finding.
+pub(super) enum Span {
+    Found(Range<usize>, Label, &'static str),
+    Token(Range<usize>, usize),
+}
+
+impl Span {
+    pub(super) fn range(&self) -> Range<usize> {
+        match self {
+            Self::Found(range, ..) | Self::Token(range, _) => range.clone(),
+        }
+    }
+}
+
+impl Text {
+    /// The engine's findings from what is undecided on.
+    pub(super) fn findings(
+        &self,
+        sight: &Sight<'_>,
+        window: Range<usize>,
+    ) -> Result<Vec<Found>, ReplyRefusal> {
+        let found = sight
+            .cx
+            .engine
+            .find(self.slice(window.clone()), self.field())?;
+        let found = found
+            .into_iter()
+            .filter(|finding| finding.certain || !self.certain_only);
+        let found = found.map(
+            |Finding {
+                 start,
+                 end,
+                 label,
+                 rule,
+                 ..
+             }| { (window.start + start..window.start + end, label, rule) },
+        );
+        Ok(found.filter(|(range, ..)| range.start >= self.at).collect())
+    }
+
+    /// What is to be replaced among what starts before `limit`, in order. Tokens of the session
+    /// come first: what a finding covers beside one is searched again on its own.
+    pub(super) fn spans(
+        &self,
+        sight: &Sight<'_>,
+        found: &[(Range<usize>, usize)],
+        findings: Vec<Found>,
+        limit: usize,
+    ) -> Result<Vec<Span>, ReplyRefusal> {
+        let mut spans: Vec<Span> = Vec::new();
+        for (range, label, rule) in findings
+            .into_iter()
+            .filter(|(range, ..)| range.start < limit)
+        {
+            let inside: Vec<&Range<usize>> = found
+                .iter()
+                .map(|(token, _)| token)
+                .filter(|token| token.start < range.end && range.start < token.end)
+                .collect();
+            if inside.is_empty() {
+                spans.push(Span::Found(range, label, rule));
+                continue;
+            }
+            let mut from = range.start;
+            for gap_end in inside.iter().map(|token| token.start).chain([range.end]) {
+                if from < gap_end {
+                    self.rest(sight, from..gap_end, &mut spans)?;
+                }
+                let next = inside.iter().find(|token| token.start == gap_end);
+                from = from.max(next.map_or(gap_end, |token| token.end));
+            }
+        }
+        let tokens = found.iter().filter(|(range, _)| range.start < limit);
+        spans.extend(tokens.map(|(range, entry)| Span::Token(range.clone(), *entry)));
+        spans.sort_by_key(|span| span.range().start);
+        Ok(spans)
+    }
+
+    fn rest(
+        &self,
+        sight: &Sight<'_>,
+        range: Range<usize>,
+        spans: &mut Vec<Span>,
+    ) -> Result<(), ReplyRefusal> {
+        for Finding {
+            start,
+            end,
+            label,
+            rule,
+            ..
+        } in sight
+            .cx
+            .engine
+            .find(self.slice(range.clone()), self.field())?
+        {
+            spans.push(Span::Found(
+                range.start + start..range.start + end,
+                label,
+                rule,
+            ));
+        }
+        Ok(())
+    }
+
+    /// What is put in the place of a span, if it is not left as it is, and whether that is a
+    /// number literal.
+    pub(super) fn replacement(
+        &self,
+        sight: &mut Sight<'_>,
+        span: &Span,
+    ) -> Result<Option<(String, bool)>, ReplyRefusal> {
+        match span {
+            Span::Token(_, entry) => {
+                let Some(entry) = sight.cx.vault.entry(*entry) else {
+                    return Ok(None);
+                };
+                if !sight.cx.policy.restores(entry.label, sight.destination) {
+                    sight.receipt.withhold(entry.label);
+                    return Ok(None);
+                }
+                sight.receipt.restore(entry.label, sight.destination);
+                Ok(Some((entry.value.clone(), entry.shape == Shape::Number)))
+            }
+            Span::Found(range, label, rule) => {
+                // The window's own text shows whether a mask of ours stands there.
+                let whole = self.base..self.base + self.buffer.len();
+                let local = range.start - self.base..range.end - self.base;
+                if is_sealed(self.slice(whole), &local) {
+                    return Ok(None);
+                }
+                let value = self.slice(range.clone());
+                Ok(sight.masked(value, *label, rule)?.map(|text| (text, false)))
+            }
+        }
+    }
+}
