@@ -9,12 +9,13 @@ use tokio::time::Instant;
 
 use super::Gateway;
 use super::inbound::Head;
-use super::refuse::{Refusal, book_refusal, held_refusal, session_refusal};
+use super::refuse::{Refusal, book_refusal, held_refusal, session_refusal, unrecorded};
 use super::screen::{Parts, Screened};
-use crate::audit::{Admitted as Record, Redaction, StateKey, Upstream};
+use crate::audit::{Admitted as Record, Event, Redaction, StateKey, Upstream};
 use crate::config::Provider;
 use crate::protocol::{Facts, Protocol};
 use crate::provider;
+use crate::reject::Rejection;
 use crate::session::Turn;
 
 /// A request that the log holds.
@@ -35,75 +36,35 @@ impl Gateway {
         protocol: &dyn Protocol,
         request: Screened,
     ) -> Result<Admitted, Box<Refusal>> {
+        let mut parts = request.into_parts();
+        let (provider, event) = match self.event(protocol, &parts).await {
+            Ok(found) => found,
+            Err(rejection) => {
+                return Err(held_refusal(
+                    parts.head,
+                    parts.caller,
+                    parts.turn,
+                    rejection,
+                ));
+            }
+        };
+        for (label, count) in &parts.receipt.found {
+            self.metrics.redacted(label.as_str(), u64::from(*count));
+        }
+        let state = parts.turn.state_mut();
+        state.vault = parts.vault.to_bytes().into();
+        state.steps += 1;
+        let bytes = event.bytes().to_vec();
+        let (kept, logged) = tokio::join!(parts.turn.record(&bytes), self.book.append(event));
         let Parts {
             head,
             caller,
             facts,
             mut turn,
-            body,
-            receipt,
             vault,
-            input_digest,
-        } = request.into_parts();
-        let provider = match provider::route(&self.config, protocol.shape(), &facts.model) {
-            Ok(provider) => Arc::clone(provider),
-            Err(rejection) => return Err(held_refusal(head, caller, turn, rejection)),
-        };
-        let people = match self.people(&head, &caller).await {
-            Ok(people) => people,
-            Err(error) => return Err(held_refusal(head, caller, turn, session_refusal(&error))),
-        };
-        let event = Record {
-            request: head.id.as_str(),
-            subject: head.subject(turn.reference()),
-            who: people.who(&caller),
-            source: people.source(&head),
-            policy: self.digests.policy,
-            build: self.digests.build,
-            config: self.digests.config,
-            redaction: Redaction {
-                visited: u64::from(receipt.visited),
-                checked: u64::from(receipt.checked),
-                skipped: u64::from(receipt.skipped),
-                unvisited: u64::from(receipt.unvisited),
-                rules: self.digests.rules,
-                model: None,
-                found: &receipt.found,
-                input: input_digest,
-                output: turn.keys().commit().mac("gatehouse body sent", &[&body]),
-            },
-            reserved_uusd: None,
-            upstream: Upstream {
-                provider: &provider.name,
-                api: protocol.api(),
-                model: &facts.model,
-                region: None,
-                key_id: None,
-            },
-            state: Some(StateKey {
-                id: turn.keys().kid(),
-                commitment: turn.keys().kc(),
-            }),
-        }
-        .build(turn.link());
-        let event = match event {
-            Ok(event) => event,
-            Err(error) => {
-                return Err(held_refusal(
-                    head,
-                    caller,
-                    turn,
-                    book_refusal(&error.into()),
-                ));
-            }
-        };
-        for (label, count) in &receipt.found {
-            self.metrics.redacted(label.as_str(), u64::from(*count));
-        }
-        turn.state_mut().vault = vault.to_bytes().into();
-        turn.state_mut().steps += 1;
-        let bytes = event.bytes().to_vec();
-        let (kept, logged) = tokio::join!(turn.record(&bytes), self.book.append(event));
+            body,
+            ..
+        } = parts;
         match (kept, logged) {
             (Ok(()), Ok(())) => {
                 let at = Instant::now();
@@ -121,18 +82,68 @@ impl Gateway {
                 turn.unlogged();
                 // No record can follow in this chain now; the next turn tells of the gap.
                 let _ = turn.release().await;
-                Err(super::refuse::unrecorded(
-                    head,
-                    caller,
-                    book_refusal(&error),
-                ))
+                Err(unrecorded(head, caller, book_refusal(&error)))
             }
-            (Err(error), _) => Err(super::refuse::unrecorded(
-                head,
-                caller,
-                session_refusal(&error),
-            )),
+            (Err(error), _) => Err(unrecorded(head, caller, session_refusal(&error))),
         }
+    }
+
+    /// Where the request goes, and the record of it.
+    async fn event(
+        &self,
+        protocol: &dyn Protocol,
+        parts: &Parts,
+    ) -> Result<(Arc<Provider>, Event), Rejection> {
+        let Parts {
+            head,
+            caller,
+            facts,
+            turn,
+            body,
+            receipt,
+            ..
+        } = parts;
+        let provider = provider::route(&self.config, protocol.shape(), &facts.model)?;
+        let people = self
+            .people(head, caller)
+            .await
+            .map_err(|error| session_refusal(&error))?;
+        let keys = turn.keys();
+        let event = Record {
+            request: head.id.as_str(),
+            subject: head.subject(turn.reference()),
+            who: people.who(caller),
+            source: people.source(head),
+            policy: self.digests.policy,
+            build: self.digests.build,
+            config: self.digests.config,
+            redaction: Redaction {
+                visited: u64::from(receipt.visited),
+                checked: u64::from(receipt.checked),
+                skipped: u64::from(receipt.skipped),
+                unvisited: u64::from(receipt.unvisited),
+                rules: self.digests.rules,
+                model: None,
+                found: &receipt.found,
+                input: parts.input_digest,
+                output: keys.commit().mac("gatehouse body sent", &[body]),
+            },
+            reserved_uusd: None,
+            upstream: Upstream {
+                provider: &provider.name,
+                api: protocol.api(),
+                model: &facts.model,
+                region: None,
+                key_id: None,
+            },
+            state: Some(StateKey {
+                id: keys.kid(),
+                commitment: keys.kc(),
+            }),
+        }
+        .build(turn.link())
+        .map_err(|error| book_refusal(&error.into()))?;
+        Ok((Arc::clone(provider), event))
     }
 }
 

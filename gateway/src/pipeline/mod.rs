@@ -42,7 +42,7 @@ pub struct Gateway {
     /// Refusals before anyone is known.
     pub denials: Arc<Denials>,
     /// The sessions.
-    pub sessions: Arc<Sessions>,
+    pub sessions: Sessions,
     /// The audit log.
     pub book: Book,
     /// The way to the providers.

@@ -5,7 +5,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Shared;
-use crate::audit::{Destination, Ending, Reply, Restored, Settled, Subject, Usage};
+use crate::audit::{
+    BuildError, Destination, Ending, Event, Reply, Restored, Settled, Subject, Usage,
+};
 use crate::protocol::Usage as Counted;
 use crate::reject::{Code, Rejection};
 use crate::screen::Findings;
@@ -37,40 +39,36 @@ impl Settlement {
     /// # Errors
     /// The log did not take it: the caller must not get a complete reply.
     pub(super) async fn settle(
-        self,
+        mut self,
         shared: &Shared,
         findings: Findings,
         end: End,
     ) -> Result<(), Code> {
-        let Self {
-            request,
-            trace,
-            mut turn,
-            at,
-            started,
-        } = self;
         for text in &findings.signed {
-            turn.remember_signed(text);
+            self.turn.remember_signed(text);
         }
-        count(shared, &findings);
-        let outcome = outcome(end.ending);
-        shared
-            .metrics
-            .ended(shared.protocol.api(), outcome, started.elapsed());
-        tracing::info!(
-            request = request.as_str(),
-            status = end.status,
-            outcome = outcome.word(),
-            took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-            "settled"
-        );
-        let restored = restored(&findings);
-        let event = Settled {
-            request: request.as_str(),
+        self.count(shared, &findings, end);
+        let Ok(event) = self.event(&findings, end) else {
+            let _ = self.turn.release().await;
+            return Err(Code::AuditUnavailable);
+        };
+        let bytes = event.bytes().to_vec();
+        let (kept, logged) = tokio::join!(self.turn.finish(&bytes), shared.book.take(event));
+        match (kept, logged) {
+            (Ok(()), Ok(())) => Ok(()),
+            (_, Err(_)) => Err(Code::AuditUnavailable),
+            (Err(_), Ok(())) => Err(Code::SessionConflict),
+        }
+    }
+
+    fn event(&self, findings: &Findings, end: End) -> Result<Event, BuildError> {
+        let restored = restored(findings);
+        Settled {
+            request: self.request.as_str(),
             subject: Subject {
-                session: turn.reference(),
+                session: self.turn.reference(),
                 run: None,
-                trace,
+                trace: self.trace,
             },
             status: end.status,
             upstream_status: end.upstream_status,
@@ -85,20 +83,33 @@ impl Settlement {
                 unresolved: u64::from(findings.receipt.unresolved),
             },
             upstream_digest: None,
-            duration_us: micros(at.elapsed()),
+            duration_us: micros(self.at.elapsed()),
         }
-        .build(turn.link());
-        let Ok(event) = event else {
-            let _ = turn.release().await;
-            return Err(Code::AuditUnavailable);
-        };
-        let bytes = event.bytes().to_vec();
-        let (kept, logged) = tokio::join!(turn.finish(&bytes), shared.book.take(event));
-        match (kept, logged) {
-            (Ok(()), Ok(())) => Ok(()),
-            (_, Err(_)) => Err(Code::AuditUnavailable),
-            (Err(_), Ok(())) => Err(Code::SessionConflict),
+        .build(self.turn.link())
+    }
+
+    /// Tells the operator, in numbers.
+    fn count(&self, shared: &Shared, findings: &Findings, end: End) {
+        let (outcome, took) = (outcome(end.ending), self.started.elapsed());
+        shared.metrics.ended(shared.protocol.api(), outcome, took);
+        for (label, count) in &findings.receipt.masked {
+            shared.metrics.redacted(label.as_str(), u64::from(*count));
         }
+        for restored in restored(findings) {
+            shared
+                .metrics
+                .restored(restored.label.as_str(), restored.count);
+        }
+        shared
+            .metrics
+            .unresolved(u64::from(findings.receipt.unresolved));
+        tracing::info!(
+            request = self.request.as_str(),
+            status = end.status,
+            outcome = outcome.word(),
+            took_us = micros(took),
+            "settled"
+        );
     }
 }
 
@@ -119,20 +130,6 @@ fn outcome(ending: Ending) -> Outcome {
         Ending::Timeout => Outcome::Timeout,
         Ending::UpstreamCut => Outcome::UpstreamCut,
     }
-}
-
-fn count(shared: &Shared, findings: &Findings) {
-    for (label, count) in &findings.receipt.masked {
-        shared.metrics.redacted(label.as_str(), u64::from(*count));
-    }
-    for restored in restored(findings) {
-        shared
-            .metrics
-            .restored(restored.label.as_str(), restored.count);
-    }
-    shared
-        .metrics
-        .unresolved(u64::from(findings.receipt.unresolved));
 }
 
 /// The receipt's destinations are `text`, or `tool:` and the tool's name.

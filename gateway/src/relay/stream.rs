@@ -22,9 +22,10 @@ use crate::wire::sse::{self, Event, Item, Reader};
 
 /// Parts that may wait for a slow caller; more slow the provider down.
 const DEPTH: usize = 16;
-/// How long an error event is given to reach the socket before the transfer is aborted.
-const PARTING: Duration = Duration::from_millis(50);
-/// How long a provider is given to end its transfer, so that the connection can be used again.
+/// How often to look whether an error event has been taken, and how long it is given after that.
+const PARTING: Duration = Duration::from_millis(5);
+/// How long a caller is given to take an error event before the transfer is aborted, and a provider
+/// to end its transfer so that the connection can be used again.
 const LINGER: Duration = Duration::from_millis(100);
 
 /// How the events came to an end.
@@ -89,33 +90,35 @@ pub(super) async fn run(admitted: Admitted, mut answer: Answer, shared: &Shared,
     let end = End {
         status: 200,
         upstream_status: Some(answer.status.as_u16()),
-        ending: match &finish {
-            Finish::Whole(_) => Ending::Done,
-            Finish::Reported(_) => Ending::Error,
-            Finish::Broken(rejection) => ending(rejection),
-            Finish::CallerGone => Ending::CallerGone,
-        },
+        ending: finish.ending(),
         attempts: answer.attempts,
     };
     let settled = settlement
         .settle(shared, channel.search.into_findings(), end)
         .await;
-    let error =
-        |rejection: &Rejection| error_event(shared.protocol.shape(), rejection, request.as_str());
-    match (settled, finish) {
-        (_, Finish::CallerGone) => {}
+    let last_word = match (settled, finish) {
+        (_, Finish::CallerGone) => return,
         (Ok(()), Finish::Whole(last)) => {
             // Nobody who is gone by now misses anything that is not recorded.
             let _ = sender.send(Ok(last)).await;
             let _ = sender.send(Ok(Bytes::new())).await;
-            linger(&mut answer).await;
+            return linger(&mut answer).await;
         }
-        (Ok(()), Finish::Reported(report)) => part(sender, report).await,
-        (Ok(()), Finish::Broken(rejection)) => {
-            shared.metrics.refused(rejection.code());
-            part(sender, error(&rejection)).await;
+        (Ok(()), Finish::Reported(report)) => report,
+        (Ok(()), Finish::Broken(rejection)) => error_event(shared, &rejection, request.as_str()),
+        (Err(code), _) => error_event(shared, &code.into(), request.as_str()),
+    };
+    part(sender, last_word).await;
+}
+
+impl Finish {
+    fn ending(&self) -> Ending {
+        match self {
+            Self::Whole(_) => Ending::Done,
+            Self::Reported(_) => Ending::Error,
+            Self::Broken(rejection) => ending(rejection),
+            Self::CallerGone => Ending::CallerGone,
         }
-        (Err(code), _) => part(sender, error(&code.into())).await,
     }
 }
 
@@ -220,7 +223,10 @@ fn events(body: ReplyBody) -> Response<ReplyBody> {
     response
 }
 
-fn error_event(shape: Shape, rejection: &Rejection, request: &str) -> Bytes {
+/// The failure as an event in the protocol's own form.
+fn error_event(shared: &Shared, rejection: &Rejection, request: &str) -> Bytes {
+    shared.metrics.refused(rejection.code());
+    let shape = shared.protocol.shape();
     let name: Option<&[u8]> = match shape {
         Shape::Anthropic => Some(b"error"),
         Shape::OpenAi => None,
@@ -231,9 +237,15 @@ fn error_event(shape: Shape, rejection: &Rejection, request: &str) -> Bytes {
 /// Sends a last word and aborts the transfer, so that no client takes it for a whole reply.
 async fn part(sender: mpsc::Sender<Part>, word: Bytes) {
     if sender.send(Ok(word)).await.is_ok() {
-        // hyper drops what it has not written yet when a body fails.
-        let gone = sender.closed();
-        let _ = tokio::time::timeout(PARTING, gone).await;
+        // hyper drops what it has not written when a body fails. It writes once it finds nothing
+        // more to take, so the failure must come after that.
+        let taken = async {
+            while sender.capacity() < sender.max_capacity() {
+                tokio::time::sleep(PARTING).await;
+            }
+            tokio::time::sleep(PARTING).await;
+        };
+        let _ = tokio::time::timeout(LINGER, taken).await;
     }
     let _ = sender.send(Err(Aborted)).await;
 }

@@ -41,7 +41,6 @@ pub(super) async fn run(
         deadline,
     } = admitted;
     let session = Some(turn.reference().to_owned());
-    let shape = shared.protocol.shape();
     let mut settlement = Settlement {
         request: request.clone(),
         trace,
@@ -61,7 +60,7 @@ pub(super) async fn run(
         ending: Ending::Done,
         attempts: 1,
     };
-    let reply = match answer {
+    let outcome = match answer {
         Ok(mut answer) => {
             end.upstream_status = Some(answer.status.as_u16());
             end.attempts = answer.attempts;
@@ -76,43 +75,63 @@ pub(super) async fn run(
         }
         Err(unreplied) => Err(unreplied),
     };
-    let reply = match reply {
-        Ok(reply) => reply,
-        Err(Unreplied::CallerGone) => {
-            end.ending = Ending::CallerGone;
-            // Nobody is told a status; 499 is what nginx made of this.
-            end.status = 499;
-            let _ = settlement.settle(shared, search.into_findings(), end).await;
-            return;
-        }
+    let reply = match outcome {
+        Ok(reply) => Some(reply),
+        Err(Unreplied::CallerGone) => None,
         Err(Unreplied::Failed {
             rejection,
             attempts,
         }) => {
             end.attempts = end.attempts.max(attempts);
-            Reply {
-                status: rejection.status(),
-                body: Err(rejection),
-                retry_after: None,
-            }
+            Some(Reply::failed(rejection))
         }
     };
-    end.status = reply.status.as_u16();
-    match &reply.body {
-        Ok(_) if reply.status.is_success() => {}
-        Ok(_) => end.ending = Ending::Error,
-        Err(rejection) => {
-            end.ending = ending(rejection);
-            shared.metrics.refused(rejection.code());
+    (end.status, end.ending) = reply.as_ref().map_or(GONE, Reply::ending);
+    let settled = settlement.settle(shared, search.into_findings(), end).await;
+    if let Some(reply) = reply {
+        slot.answer(
+            reply.into_response(settled, shared, request.as_str()),
+            session,
+        );
+    }
+}
+
+/// Nobody is told a status; 499 is what nginx made of this.
+const GONE: (u16, Ending) = (499, Ending::CallerGone);
+
+impl Reply {
+    fn failed(rejection: Rejection) -> Self {
+        Self {
+            status: rejection.status(),
+            body: Err(rejection),
+            retry_after: None,
         }
     }
-    let settled = settlement.settle(shared, search.into_findings(), end).await;
-    let response = match (settled, reply.body) {
-        (Err(code), _) => Rejection::new(code).response(shape, request.as_str()),
-        (Ok(()), Err(rejection)) => rejection.response(shape, request.as_str()),
-        (Ok(()), Ok(body)) => json(reply.status, body, reply.retry_after),
-    };
-    slot.answer(response, session);
+
+    /// What the caller gets, given whether the log has the record of it.
+    fn into_response(
+        self,
+        settled: Result<(), Code>,
+        shared: &Shared,
+        request: &str,
+    ) -> Response<ReplyBody> {
+        let rejection = match (settled, self.body) {
+            (Ok(()), Ok(body)) => return json(self.status, body, self.retry_after),
+            (Ok(()), Err(rejection)) => rejection,
+            (Err(code), _) => code.into(),
+        };
+        shared.metrics.refused(rejection.code());
+        rejection.response(shared.protocol.shape(), request)
+    }
+
+    fn ending(&self) -> (u16, Ending) {
+        let ending = match &self.body {
+            Ok(_) if self.status.is_success() => Ending::Done,
+            Ok(_) => Ending::Error,
+            Err(rejection) => ending(rejection),
+        };
+        (self.status.as_u16(), ending)
+    }
 }
 
 /// Reads the answer to its end.
@@ -133,17 +152,16 @@ fn reply(
     names: &Names<'_>,
 ) -> Reply {
     let (status, retry_after) = (answer.status, answer.retry_after);
-    let failed = |rejection: Rejection| Reply {
-        status: rejection.status(),
-        body: Err(rejection),
-        retry_after: None,
-    };
     match status.as_u16() {
         200..=299 => {}
         // The key is ours, so the caller can do nothing about it.
-        401 | 403 => return failed(Code::ProviderAuthentication.into()),
+        401 | 403 => return Reply::failed(Code::ProviderAuthentication.into()),
         400..=599 => {}
-        _ => return failed(Rejection::new(Code::ProviderMalformed).detail("an unexpected status")),
+        _ => {
+            return Reply::failed(
+                Rejection::new(Code::ProviderMalformed).detail("an unexpected status"),
+            );
+        }
     }
     match body.and_then(|body| search.whole(&body, names)) {
         Ok(body) if status.is_success() => Reply {
@@ -157,12 +175,12 @@ fn reply(
             retry_after,
         },
         Err(rejection) if status.is_success() || rejection.code() == Code::ReplyBlocked => {
-            failed(rejection)
+            Reply::failed(rejection)
         }
         // A page of some proxy, say. It is not passed on.
         Err(_) => {
             let rejection = Rejection::new(Code::ProviderError).with_status(status);
-            failed(match retry_after {
+            Reply::failed(match retry_after {
                 Some(seconds) => rejection.retry_after(seconds),
                 None => rejection,
             })

@@ -21,11 +21,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::connections::Place;
 use super::route;
+use crate::config::Config;
 use crate::pipeline::Gateway;
 use crate::wire::body::ReplyBody;
 use crate::wire::framing::{Lengths, Watched};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// hyper takes no smaller one.
+const SMALLEST_BUFFER: usize = 8192;
 const MAX_HEADERS: usize = 128;
 const MAX_STREAMS: u32 = 256;
 const PING_EVERY: Duration = Duration::from_secs(30);
@@ -71,57 +74,54 @@ pub(super) async fn serve(
         place,
         stop,
     };
-    let idle = gateway.config().timeouts.idle;
-    let headers = gateway.config().timeouts.headers;
-    let head = gateway.config().limits.headers;
+    let config = gateway.config();
+    let (one, two, idle) = (http1(config), http2(config), config.timeouts.idle);
     let service = service_fn(move |request: Request<Incoming>| {
-        let (gateway, lengths, activity) = (
-            Arc::clone(&gateway),
-            Arc::clone(&lengths),
-            Arc::clone(&activity),
-        );
+        let (gateway, lengths) = (Arc::clone(&gateway), Arc::clone(&lengths));
+        let activity = Arc::clone(&activity);
         async move {
-            Ok::<_, std::convert::Infallible>(
-                one(gateway, request, peer, &lengths, &activity).await,
-            )
+            let answer = answer(gateway, request, peer, &lengths, &activity).await;
+            Ok::<_, std::convert::Infallible>(answer)
         }
     });
     match version {
         Version::One => {
-            let connection = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(headers)
-                .max_buf_size(head.max(8192))
-                .max_headers(MAX_HEADERS)
-                .serve_connection(io, service);
+            let connection = one.serve_connection(io, service);
             limits
-                .keep(
-                    connection,
-                    |connection| connection.graceful_shutdown(),
-                    None,
-                )
+                .keep(connection, http1::Connection::graceful_shutdown, None)
                 .await;
         }
         Version::Two => {
-            let connection = http2::Builder::new(TokioExecutor::new())
-                .timer(TokioTimer::new())
-                .max_header_list_size(u32::try_from(head).unwrap_or(u32::MAX))
-                .max_concurrent_streams(MAX_STREAMS)
-                .keep_alive_interval(PING_EVERY)
-                .keep_alive_timeout(PING_PATIENCE)
-                .serve_connection(io, service);
+            let connection = two.serve_connection(io, service);
             limits
-                .keep(
-                    connection,
-                    |connection| connection.graceful_shutdown(),
-                    Some(idle),
-                )
+                .keep(connection, http2::Connection::graceful_shutdown, Some(idle))
                 .await;
         }
     }
 }
 
-async fn one(
+fn http1(config: &Config) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(config.timeouts.headers)
+        .max_buf_size(config.limits.headers.max(SMALLEST_BUFFER))
+        .max_headers(MAX_HEADERS);
+    builder
+}
+
+fn http2(config: &Config) -> http2::Builder<TokioExecutor> {
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder
+        .timer(TokioTimer::new())
+        .max_header_list_size(u32::try_from(config.limits.headers).unwrap_or(u32::MAX))
+        .max_concurrent_streams(MAX_STREAMS)
+        .keep_alive_interval(PING_EVERY)
+        .keep_alive_timeout(PING_PATIENCE);
+    builder
+}
+
+async fn answer(
     gateway: Arc<Gateway>,
     request: Request<Incoming>,
     peer: IpAddr,

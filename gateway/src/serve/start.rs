@@ -1,30 +1,22 @@
 //! From a configuration to a running gateway, and back.
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_envelope::digest::sha256;
-use gatehouse_envelope::keys::FileKeys;
 use gatehouse_envelope::secret::Secret;
-use gatehouse_envelope::sign::FileSigner;
-use gatehouse_ledger::store::Dir;
-use gatehouse_ledger::{Ledger, Mode, Options, Pace, Recovery};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::accept;
-use crate::audit::{Book, ConfigSnapshot, LedgerClock, PolicyLoad};
+use crate::admin::{Desk, Health, Office, Socket};
+use crate::audit::{Book, ConfigSnapshot, PolicyLoad};
 use crate::auth::{Authenticator, CallerKeys, DenialLog, Denials, NewCaller};
-use crate::clock::{Clock, SystemClock};
-use crate::config::{Config, LedgerMode};
+use crate::config::Config;
 use crate::pipeline::{Digests, Gateway};
 use crate::provider::Upstream;
-use crate::registry::{CachePolicy, Database, EmbeddedRegistry, Keyring, Registry};
-use crate::session::store::EmbeddedStore;
-use crate::session::{self, Logged, Sessions};
 use crate::telemetry::Metrics;
 
 /// How often sessions that have ended are looked for.
@@ -53,6 +45,7 @@ impl StartError {
 /// A running gateway.
 pub struct Running {
     address: SocketAddr,
+    admin_address: SocketAddr,
     first_key: Option<Secret<String>>,
     gateway: Arc<Gateway>,
     /// No new connections and no new requests.
@@ -63,47 +56,52 @@ pub struct Running {
     background: TaskTracker,
 }
 
-/// What the parts of a gateway stand on.
-struct Ground {
-    clock: Arc<dyn Clock>,
-    registry: Arc<dyn Registry>,
-    keyring: Arc<Keyring>,
-    keys: Arc<CallerKeys>,
-    database: Arc<Database>,
-    signer: Arc<FileSigner>,
-}
-
 /// Starts a gateway. It accepts connections when this returns.
 ///
 /// # Errors
 /// [`StartError`]; nothing runs then.
 pub async fn up(config: Config) -> Result<Running, StartError> {
-    let ground = ground(&config).await?;
-    let first_key = first_key(&ground.keys).await?;
-    let (book, recovery) = open_book(&config, &ground).await?;
-    let sessions = Arc::new(open_sessions(&config, &ground, &book)?);
-    replay(&sessions, recovery).await?;
-    let digests = digests(&config).await?;
-    declare(&book, &config, digests).await?;
-    let listener = TcpListener::bind(config.listen)
+    let office = Office::open(&config)
         .await
+        .map_err(StartError::of("data directory"))?;
+    let first_key = first_key(&office.callers).await?;
+    let digests = digests(&config).await?;
+    declare(&office.book, &config, digests).await?;
+    let doors = Doors {
+        callers: bind(config.listen).await?,
+        admin: Health::bind(config.admin_listen)
+            .await
+            .map_err(StartError::of("admin listener"))?,
+        socket: Socket::bind(&config.data_dir).map_err(StartError::of("admin socket"))?,
+        desk: Arc::new(office.desk()),
+    };
+    let address = doors
+        .callers
+        .local_addr()
         .map_err(StartError::of("listener"))?;
-    let address = listener.local_addr().map_err(StartError::of("listener"))?;
-    let sink = Arc::new(DenialLog::new(book.clone(), Arc::clone(&ground.keyring)));
+    let admin_address = doors
+        .admin
+        .local_addr()
+        .map_err(StartError::of("admin listener"))?;
+    let sink = Arc::new(DenialLog::new(
+        office.book.clone(),
+        Arc::clone(&office.keyring),
+    ));
     let gateway = Arc::new(Gateway {
-        authenticator: Authenticator::new(Arc::clone(&ground.keys)),
+        authenticator: Authenticator::new(Arc::clone(&office.callers)),
         denials: Arc::new(Denials::new(sink)),
-        sessions,
-        book,
+        sessions: office.sessions,
+        book: office.book,
         upstream: Upstream::new(config.timeouts.connect).map_err(StartError::of("tls"))?,
         metrics: Arc::new(Metrics::new(|_| {})),
-        clock: Arc::clone(&ground.clock),
+        clock: office.clock,
         tracker: TaskTracker::new(),
         digests,
         config,
     });
     let running = Running {
         address,
+        admin_address,
         first_key,
         gateway,
         stop: CancellationToken::new(),
@@ -111,15 +109,34 @@ pub async fn up(config: Config) -> Result<Running, StartError> {
         connections: TaskTracker::new(),
         background: TaskTracker::new(),
     };
-    running.begin(listener);
-    tracing::info!(%address, "listening");
+    running.begin(doors);
+    tracing::info!(%address, admin = %admin_address, "listening");
     Ok(running)
+}
+
+/// Everything that others can knock at.
+struct Doors {
+    callers: TcpListener,
+    admin: TcpListener,
+    socket: Socket,
+    desk: Arc<Desk>,
+}
+
+async fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
+    TcpListener::bind(address)
+        .await
+        .map_err(StartError::of("listener"))
 }
 
 impl Running {
     /// Where callers connect; the real port if the configuration left it open.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where health and metrics are.
+    pub fn admin_address(&self) -> SocketAddr {
+        self.admin_address
     }
 
     /// The key that was made because there was none, given out once.
@@ -152,24 +169,36 @@ impl Running {
         self.background.close();
         self.background.wait().await;
         let book = self.gateway.book.clone();
-        let closed = tokio::task::spawn_blocking(move || {
-            book.ledger().close().map_err(|error| error.to_string())
-        });
-        match closed.await {
+        // The database is closed, and so synced, before the log: recovery counts on it.
+        drop(self.gateway);
+        let close = move || book.ledger().close().map_err(|error| error.to_string());
+        match tokio::task::spawn_blocking(close).await {
             Ok(Ok(())) => tracing::info!("stopped"),
             Ok(Err(error)) => tracing::error!(error, "the log was not closed"),
             Err(_) => tracing::error!("the log was not closed"),
         }
     }
 
-    fn begin(&self, listener: TcpListener) {
+    fn begin(&self, doors: Doors) {
+        let Doors {
+            callers,
+            admin,
+            socket,
+            desk,
+        } = doors;
         let (gateway, stop) = (Arc::clone(&self.gateway), self.stop.clone());
         self.background
-            .spawn(accept(gateway, listener, self.connections.clone(), stop));
+            .spawn(accept(gateway, callers, self.connections.clone(), stop));
+        let end = self.end.clone();
+        self.background
+            .spawn(async move { socket.serve(desk, end.cancelled()).await });
+        let (health, end) = (self.health(), self.end.clone());
+        self.background
+            .spawn(async move { health.serve(admin, end.cancelled()).await });
         let (denials, end) = (Arc::clone(&self.gateway.denials), self.end.clone());
         self.background
             .spawn(async move { denials.run(end.cancelled()).await });
-        let (sessions, end) = (Arc::clone(&self.gateway.sessions), self.end.clone());
+        let (sessions, end) = (self.gateway.sessions.clone(), self.end.clone());
         self.background.spawn(async move {
             while tokio::time::timeout(SWEEP, end.cancelled()).await.is_err() {
                 if let Err(error) = sessions.sweep().await {
@@ -178,37 +207,18 @@ impl Running {
             }
         });
     }
-}
 
-async fn ground(config: &Config) -> Result<Ground, StartError> {
-    let data = config.data_dir.as_path();
-    let keys = data.join("keys");
-    std::fs::create_dir_all(&keys).map_err(StartError::of("data directory"))?;
-    let database =
-        Database::open(&data.join("sessions.redb")).map_err(StartError::of("sessions.redb"))?;
-    let database = Arc::new(database);
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-    let registry: Arc<dyn Registry> = Arc::new(EmbeddedRegistry::new(Arc::clone(&database)));
-    let root = FileKeys::open_or_create(&keys.join("root")).map_err(StartError::of("keys/root"))?;
-    let signer = FileSigner::open_or_create(&keys.join("signer"), &config.ledger.deployment)
-        .map_err(StartError::of("keys/signer"))?;
-    let keyring = Arc::new(Keyring::new(
-        Arc::new(root),
-        Arc::clone(&registry),
-        Arc::clone(&clock),
-        CachePolicy::default(),
-    ));
-    let keys = CallerKeys::load(Arc::clone(&registry), &keyring, Arc::clone(&clock))
-        .await
-        .map_err(StartError::of("caller keys"))?;
-    Ok(Ground {
-        clock,
-        registry,
-        keyring,
-        keys: Arc::new(keys),
-        database,
-        signer: Arc::new(signer),
-    })
+    fn health(&self) -> Health {
+        let metrics = Arc::clone(&self.gateway.metrics);
+        let (book, stop) = (self.gateway.book.clone(), self.stop.clone());
+        Health {
+            metrics: Arc::new(move || metrics.render()),
+            ready: Arc::new(move || {
+                let log = book.ledger().condition();
+                !log.failed && !log.disk_full && !stop.is_cancelled()
+            }),
+        }
+    }
 }
 
 async fn first_key(keys: &CallerKeys) -> Result<Option<Secret<String>>, StartError> {
@@ -224,86 +234,10 @@ async fn first_key(keys: &CallerKeys) -> Result<Option<Secret<String>>, StartErr
     Ok(made.map(|(token, _)| token))
 }
 
-/// Recovers what a dead process left, and opens a new stream. Blocks on the disk.
-async fn open_book(config: &Config, ground: &Ground) -> Result<(Book, Recovery), StartError> {
-    let options = Options {
-        data_dir: config.data_dir.clone(),
-        deployment: config.ledger.deployment.clone(),
-        mode: match config.ledger.mode {
-            LedgerMode::Async => Mode::Async,
-            LedgerMode::Local => Mode::Local,
-            LedgerMode::Strict => Mode::Strict,
-        },
-        pace: Pace {
-            flush_after: config.ledger.segment_age,
-            flush_bytes: config.ledger.segment_size as u64,
-            ..Pace::default()
-        },
-    };
-    let store = Arc::new(Dir::new(config.data_dir.join("ledger")));
-    let clock = Arc::new(LedgerClock(Arc::clone(&ground.clock)));
-    let signer = Arc::clone(&ground.signer);
-    let opened = tokio::task::spawn_blocking(move || Ledger::open(options, store, signer, clock));
-    let (ledger, recovery) = opened
-        .await
-        .map_err(StartError::of("ledger"))?
-        .map_err(StartError::of("ledger"))?;
-    for writer in &recovery.damaged {
-        tracing::error!(
-            writer,
-            "a stream does not fit together; its files are set aside"
-        );
-    }
-    Ok((Book::new(Arc::new(ledger)), recovery))
-}
-
-fn open_sessions(config: &Config, ground: &Ground, book: &Book) -> Result<Sessions, StartError> {
-    let limits = config.sessions;
-    Sessions::new(session::Parts {
-        store: Arc::new(EmbeddedStore::new(
-            Arc::clone(&ground.database),
-            Arc::clone(&ground.clock),
-        )),
-        registry: Arc::clone(&ground.registry),
-        keyring: Arc::clone(&ground.keyring),
-        journal: Arc::new(book.clone()),
-        clock: Arc::clone(&ground.clock),
-        limits: session::Limits {
-            idle: limits.idle,
-            absolute: limits.absolute,
-            lease: limits.lease,
-            wait: limits.wait,
-            ..session::Limits::default()
-        },
-    })
-    .map_err(StartError::of("sessions"))
-}
-
-/// An honest crash must not look like tampering: the store is brought up to the log first.
-async fn replay(sessions: &Sessions, recovery: Recovery) -> Result<(), StartError> {
-    let logged: Vec<_> = recovery
-        .links
-        .iter()
-        .map(|link| Logged {
-            sid: link.session.clone(),
-            sseq: link.sseq,
-            digest: link.digest,
-        })
-        .collect();
-    let failed = sessions
-        .replay(&logged)
-        .await
-        .map_err(StartError::of("sessions"))?;
-    if failed > 0 {
-        tracing::warn!(failed, "sessions could not be brought up to the log");
-    }
-    recovery.complete().map_err(StartError::of("ledger"))
-}
-
 async fn digests(config: &Config) -> Result<Digests, StartError> {
     let program = tokio::task::spawn_blocking(|| {
         let path = std::env::current_exe()?;
-        std::fs::read(Path::new(&path))
+        std::fs::read(path)
     });
     let program = program
         .await

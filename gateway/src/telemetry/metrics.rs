@@ -103,6 +103,12 @@ impl Metrics {
             exchanges: Gauge::default(),
             connections: Gauge::default(),
         };
+        metrics.register();
+        metrics
+    }
+
+    fn register(&mut self) {
+        let metrics = self;
         let registry = &mut metrics.registry;
         registry.register(
             "exchanges",
@@ -147,7 +153,6 @@ impl Metrics {
             "Open connections of callers",
             metrics.connections.clone(),
         );
-        metrics
     }
 
     /// Counts the end of an exchange.

@@ -162,7 +162,9 @@ fn source(leaf: Node<'_>, rest: &[&str], otherwise: &str, direction: Direction) 
     let holder = leaf.parent();
     let kind = holder.and_then(kind).unwrap_or_default();
     match (kind.as_str(), rest) {
-        (_, ["type" | "media_type"]) => Class::Check(Grammar::Word),
+        (_, ["type"]) => Class::Check(Grammar::Word),
+        // The one grammar that knows a slash.
+        (_, ["media_type"]) => Class::Check(Grammar::Id),
         ("text" | "content", _) => Class::Edit(direction),
         (_, ["data"]) => Class::Media {
             mime: media_type(leaf, otherwise),
