@@ -37,7 +37,8 @@ impl Answer {
     pub fn header(&self, name: &str) -> Option<String> {
         self.head.lines().find_map(|line| {
             let (key, value) = line.split_once(':')?;
-            key.eq_ignore_ascii_case(name).then(|| value.trim().to_owned())
+            key.eq_ignore_ascii_case(name)
+                .then(|| value.trim().to_owned())
         })
     }
 
@@ -45,7 +46,10 @@ impl Answer {
     pub fn events(&self) -> Vec<(Option<String>, String)> {
         let mut events = Vec::new();
         let text = String::from_utf8(self.body.clone()).unwrap();
-        for block in text.split("\n\n").filter(|block| !block.is_empty() && *block != ":") {
+        for block in text
+            .split("\n\n")
+            .filter(|block| !block.is_empty() && *block != ":")
+        {
             let mut name = None;
             let mut data = Vec::new();
             for line in block.lines() {
@@ -64,18 +68,28 @@ impl Answer {
 
     /// The events' data that is JSON.
     pub fn data(&self) -> Vec<Value> {
-        self.events().iter().filter_map(|(_, data)| serde_json::from_str(data).ok()).collect()
+        self.events()
+            .iter()
+            .filter_map(|(_, data)| serde_json::from_str(data).ok())
+            .collect()
     }
 
     /// Whether the protocol's own end marker was sent.
     pub fn ended(&self) -> bool {
-        self.events().iter().any(|(_, data)| data == "[DONE]" || data.contains("\"message_stop\""))
+        self.events()
+            .iter()
+            .any(|(_, data)| data == "[DONE]" || data.contains("\"message_stop\""))
     }
 
     /// The `code` of the error reply or error event, if there is one.
     pub fn error(&self) -> Option<String> {
-        let data = if self.head.contains("text/event-stream") { self.data() } else { vec![self.json()] };
-        data.iter().find_map(|value| Some(value.get("error")?.get("code")?.as_str()?.to_owned()))
+        let data = if self.head.contains("text/event-stream") {
+            self.data()
+        } else {
+            vec![self.json()]
+        };
+        data.iter()
+            .find_map(|value| Some(value.get("error")?.get("code")?.as_str()?.to_owned()))
     }
 }
 
@@ -98,11 +112,13 @@ impl Caller {
     }
 
     pub async fn post_bytes(&self, path: &str, body: &[u8]) -> Answer {
-        self.send(&self.request("POST", path, "connection: close\r\n", body)).await
+        self.send(&self.request("POST", path, "connection: close\r\n", body))
+            .await
     }
 
     pub async fn get(&self, path: &str, headers: &str) -> Answer {
-        self.send(&self.request("GET", path, &format!("connection: close\r\n{headers}"), b"")).await
+        self.send(&self.request("GET", path, &format!("connection: close\r\n{headers}"), b""))
+            .await
     }
 
     /// Writes bytes, and reads until the connection ends or falls silent.
@@ -131,26 +147,49 @@ pub async fn read(stream: &mut TcpStream, patience: Duration) -> Answer {
 pub fn parse(raw: Vec<u8>) -> Answer {
     let Some(end) = raw.windows(4).position(|four| four == b"\r\n\r\n") else {
         let head = String::from_utf8_lossy(&raw).into_owned();
-        return Answer { status: 0, head, body: Vec::new(), complete: false, raw };
+        return Answer {
+            status: 0,
+            head,
+            body: Vec::new(),
+            complete: false,
+            raw,
+        };
     };
     let head = String::from_utf8_lossy(&raw[..end]).into_owned();
-    let status = head.split(' ').nth(1).and_then(|text| text.parse().ok()).unwrap_or(0);
+    let status = head
+        .split(' ')
+        .nth(1)
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(0);
     let rest = &raw[end + 4..];
     let lower = head.to_ascii_lowercase();
     let (body, complete) = if lower.contains("transfer-encoding: chunked") {
         unchunk(rest)
     } else {
-        let length = lower.lines().find_map(|line| line.strip_prefix("content-length:"));
+        let length = lower
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length:"));
         let length: usize = length.map_or(0, |text| text.trim().parse().unwrap());
-        (rest[..length.min(rest.len())].to_vec(), rest.len() >= length)
+        (
+            rest[..length.min(rest.len())].to_vec(),
+            rest.len() >= length,
+        )
     };
-    Answer { status, head, body, complete, raw }
+    Answer {
+        status,
+        head,
+        body,
+        complete,
+        raw,
+    }
 }
 
 fn unchunk(mut rest: &[u8]) -> (Vec<u8>, bool) {
     let mut body = Vec::new();
     loop {
-        let Some(end) = rest.windows(2).position(|two| two == b"\r\n") else { return (body, false) };
+        let Some(end) = rest.windows(2).position(|two| two == b"\r\n") else {
+            return (body, false);
+        };
         let Ok(size) = usize::from_str_radix(&String::from_utf8_lossy(&rest[..end]), 16) else {
             return (body, false);
         };

@@ -33,17 +33,30 @@ impl Gate {
         let config = configuration(&data, provider.address, policy, change);
         let mut running = up(config).await.unwrap();
         let token = running.take_first_key().unwrap().expose().clone();
-        Gate { running, provider, token, data }
+        Gate {
+            running,
+            provider,
+            token,
+            data,
+        }
     }
 
     /// A caller with the first key.
     pub fn caller(&self) -> Caller {
-        Caller { address: self.running.address(), token: self.token.clone() }
+        Caller {
+            address: self.running.address(),
+            token: self.token.clone(),
+        }
     }
 
     /// Stops the gateway and gives back every record that it wrote.
     pub async fn records(self) -> Vec<serde_json::Value> {
-        let Gate { running, data, provider: _provider, .. } = self;
+        let Gate {
+            running,
+            data,
+            provider: _provider,
+            ..
+        } = self;
         running.stop().await;
         records(data.path())
     }
@@ -55,7 +68,10 @@ pub fn records(data: &std::path::Path) -> Vec<serde_json::Value> {
     collect(&data.join("ledger"), &mut files);
     files.sort();
     let mut records = Vec::new();
-    for file in files.iter().filter(|file| file.to_string_lossy().ends_with(".jsonl.zst")) {
+    for file in files
+        .iter()
+        .filter(|file| file.to_string_lossy().ends_with(".jsonl.zst"))
+    {
         let packed = std::fs::read(file).unwrap();
         let text = zstd::decode_all(packed.as_slice()).unwrap();
         for line in String::from_utf8(text).unwrap().lines() {
@@ -68,10 +84,16 @@ pub fn records(data: &std::path::Path) -> Vec<serde_json::Value> {
 
 /// Every file below a directory.
 pub fn collect(directory: &std::path::Path, files: &mut Vec<PathBuf>) {
-    let Ok(entries) = std::fs::read_dir(directory) else { return };
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return;
+    };
     for entry in entries {
         let path = entry.unwrap().path();
-        if path.is_dir() { collect(&path, files) } else { files.push(path) }
+        if path.is_dir() {
+            collect(&path, files)
+        } else {
+            files.push(path)
+        }
     }
 }
 
@@ -109,8 +131,10 @@ fn configuration(
         "#,
         data.path()
     );
-    let environment =
-        Environment::new(|name| (name == "KEY").then(|| "sk-provider-key".to_owned()), PathBuf::new());
+    let environment = Environment::new(
+        |name| (name == "KEY").then(|| "sk-provider-key".to_owned()),
+        PathBuf::new(),
+    );
     let mut config = match Config::parse(&text, &Overrides::default(), &environment) {
         Ok(config) => config,
         Err(faults) => panic!("{faults}"),

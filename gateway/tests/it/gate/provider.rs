@@ -75,7 +75,10 @@ impl Script {
         }
     }
 
-    pub fn made(mut self, make: impl Fn(&Received) -> Vec<Vec<u8>> + Send + Sync + 'static) -> Script {
+    pub fn made(
+        mut self,
+        make: impl Fn(&Received) -> Vec<Vec<u8>> + Send + Sync + 'static,
+    ) -> Script {
         self.writes = Writes::Made(Arc::new(make));
         self
     }
@@ -124,7 +127,11 @@ impl FakeProvider {
                 });
             }
         });
-        FakeProvider { address, script, received }
+        FakeProvider {
+            address,
+            script,
+            received,
+        }
     }
 
     /// Plays this from now on, and forgets what was received.
@@ -138,7 +145,10 @@ impl FakeProvider {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test's tasks end with its runtime")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test's tasks end with its runtime"
+)]
 pub fn spawn(task: impl Future<Output = ()> + Send + 'static) {
     tokio::spawn(task);
 }
@@ -151,7 +161,9 @@ async fn serve(
     stream.set_nodelay(true)?;
     let mut buffer = Vec::new();
     loop {
-        let Some(request) = read(&mut stream, &mut buffer).await? else { return Ok(()) };
+        let Some(request) = read(&mut stream, &mut buffer).await? else {
+            return Ok(());
+        };
         inbox.lock().push(request.clone());
         let script = script.lock().clone();
         let writes = match &script.writes {
@@ -162,11 +174,17 @@ async fn serve(
         for (name, value) in &script.headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
-        head.push_str(if script.chunked { "transfer-encoding: chunked\r\n\r\n" } else { "connection: close\r\n\r\n" });
+        head.push_str(if script.chunked {
+            "transfer-encoding: chunked\r\n\r\n"
+        } else {
+            "connection: close\r\n\r\n"
+        });
         stream.write_all(head.as_bytes()).await?;
         for write in writes.iter().filter(|write| !write.is_empty()) {
             if script.chunked {
-                stream.write_all(format!("{:x}\r\n", write.len()).as_bytes()).await?;
+                stream
+                    .write_all(format!("{:x}\r\n", write.len()).as_bytes())
+                    .await?;
             }
             stream.write_all(write).await?;
             if script.chunked {
@@ -193,7 +211,9 @@ async fn read(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Result<O
     loop {
         if let Some(end) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {
             let head = String::from_utf8_lossy(&buffer[..end]).to_ascii_lowercase();
-            let length = head.lines().find_map(|line| line.strip_prefix("content-length:"));
+            let length = head
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length:"));
             let length: usize = length.map_or(0, |text| text.trim().parse().unwrap());
             if buffer.len() >= end + 4 + length {
                 let head = String::from_utf8_lossy(&buffer[..end]).into_owned();
