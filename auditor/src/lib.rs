@@ -1,1 +1,10 @@
 //! The reader of Gatehouse: checks a ledger offline.
+//!
+//! It needs a folder with the log and a trust file with the deployment's public key; no network and
+//! no gateway. The exit codes are part of what it says: 0 holds, 1 broken, 2 could not tell, 64 for
+//! wrong use.
+
+pub mod cli;
+mod progress;
+mod timeline;
+mod verify;

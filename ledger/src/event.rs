@@ -331,7 +331,7 @@ pub(crate) fn write_hex(out: &mut Vec<u8>, bytes: &[u8]) {
 fn is_name(word: &str, separator: u8) -> bool {
     let plain =
         |&b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == separator;
-    !word.is_empty() && word.len() <= MAX_NAME && word.as_bytes().iter().all(|b| plain(b))
+    !word.is_empty() && word.len() <= MAX_NAME && word.as_bytes().iter().all(plain)
 }
 
 #[cfg(test)]

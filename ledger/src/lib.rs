@@ -13,6 +13,7 @@ mod json;
 pub mod leaf;
 pub mod names;
 pub mod note;
+pub mod read;
 pub mod segment;
 pub mod store;
 pub mod tree;

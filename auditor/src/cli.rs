@@ -1,0 +1,126 @@
+//! The command line: what was typed, and what it means.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use clap::{Args, Parser, Subcommand};
+use gatehouse_ledger::store::Dir;
+
+use crate::{timeline, verify};
+
+/// Checks the audit log of Gatehouse, offline.
+#[derive(Parser)]
+#[command(name = "gatehouse-auditor", version, arg_required_else_help = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Say what a log proves: exit 0 it holds, 1 it is broken, 2 could not tell.
+    Verify(Verify),
+    /// Show the records of one session or request in order. Verifies nothing.
+    Timeline(Timeline),
+}
+
+#[derive(Args)]
+struct Verify {
+    /// The folder that holds the log: `ledger/` of a data directory, or a copy of a bucket.
+    place: PathBuf,
+    /// The trust file, from where nobody who runs the gateway can change it. Without one the
+    /// signer is unknown, and the exit code 2 at best.
+    #[arg(long, value_name = "FILE")]
+    trust: Option<PathBuf>,
+    /// One JSON object instead of text.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+struct Timeline {
+    /// The folder that holds the log.
+    place: PathBuf,
+    #[command(flatten)]
+    what: What,
+    /// The records as they stand in the log, one a line.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct What {
+    /// A session's public reference, `s_…`.
+    #[arg(long, value_name = "s_…", value_parser = reference("s_"))]
+    session: Option<String>,
+    /// A request's id, `r_…`.
+    #[arg(long, value_name = "r_…", value_parser = reference("r_"))]
+    request: Option<String>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The log could not be read.
+    #[error("{0}")]
+    Read(String),
+    /// What was typed makes no sense.
+    #[error("{0}")]
+    Usage(String),
+    /// The answer could not be written.
+    #[error("standard output: {0}")]
+    Write(#[from] io::Error),
+}
+
+/// Does what was asked, and says with which code to exit.
+///
+/// # Errors
+/// See [`Failure`].
+pub fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
+    match arguments.command {
+        Command::Verify(asked) => {
+            let log = open(&asked.place)?;
+            verify::run(&log, asked.trust.as_deref(), asked.json)
+        }
+        Command::Timeline(asked) => {
+            let log = open(&asked.place)?;
+            let what = match (asked.what.session, asked.what.request) {
+                (Some(session), _) => timeline::What::Session(session),
+                (None, Some(request)) => timeline::What::Request(request),
+                (None, None) => return Err(Failure::Usage("--session or --request".into())),
+            };
+            timeline::run(&log, &what, asked.json)
+        }
+    }
+}
+
+/// The log at a place.
+fn open(place: &Path) -> Result<Dir, Failure> {
+    if place.to_string_lossy().starts_with("s3://") {
+        return Err(Failure::Usage(
+            "this build reads folders only; copy the bucket's prefix into one".into(),
+        ));
+    }
+    if !place.is_dir() {
+        return Err(Failure::Read(format!("{}: not a folder", place.display())));
+    }
+    Ok(Dir::new(place))
+}
+
+fn reference(
+    prefix: &'static str,
+) -> impl Fn(&str) -> Result<String, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        match text.strip_prefix(prefix) {
+            Some(rest) if !rest.is_empty() && rest.chars().all(plain) => Ok(text.to_owned()),
+            _ => Err(format!(
+                "begins with {prefix} and goes on with letters and digits"
+            )),
+        }
+    }
+}

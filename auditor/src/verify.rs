@@ -1,0 +1,161 @@
+//! `verify`: what a log proves.
+
+use std::{
+    fs::File,
+    io::{self, Read, Write},
+    path::Path,
+    process::ExitCode,
+};
+
+use gatehouse_ledger::{
+    clock::rfc3339,
+    store::Fetcher,
+    trust::{MAX_TRUST, Trust},
+    verify::{At, Report, State, StreamReport, Verdict, Verifier},
+};
+use serde_json::{Value, json};
+
+use crate::{cli::Failure, progress::Bar};
+
+/// Of each kind of entry so many are shown as text; `--json` has more.
+const SHOWN: usize = 20;
+
+/// Verifies and writes the report to standard output.
+pub(crate) fn run(
+    log: &dyn Fetcher,
+    trust: Option<&Path>,
+    as_json: bool,
+) -> Result<ExitCode, Failure> {
+    let trust = trust.map(read_trust).transpose()?;
+    let mut bar = Bar::new();
+    let report = Verifier::new(trust.as_ref())
+        .verify(log, |progress| bar.show(progress.segments, progress.of));
+    drop(bar);
+    let mut out = io::stdout().lock();
+    if as_json {
+        writeln!(out, "{}", to_json(&report))?;
+    } else {
+        out.write_all(to_text(&report).as_bytes())?;
+    }
+    out.flush()?;
+    Ok(ExitCode::from(report.verdict() as u8))
+}
+
+fn read_trust(path: &Path) -> Result<Trust, Failure> {
+    let mut text = String::new();
+    let limit = u64::try_from(MAX_TRUST)
+        .unwrap_or(u64::MAX)
+        .saturating_add(1);
+    File::open(path)
+        .and_then(|file| file.take(limit).read_to_string(&mut text))
+        .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
+    Trust::parse(&text).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
+}
+
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Broken => "broken",
+        Verdict::CouldNotTell => "could not tell",
+        Verdict::Holds => "holds",
+    }
+}
+
+fn state(state: State) -> &'static str {
+    match state {
+        State::Broken => "broken",
+        State::Closed => "closed",
+        State::Open => "open",
+        State::Recovered => "recovered",
+    }
+}
+
+fn to_text(report: &Report) -> String {
+    let mut out = String::new();
+    let mut line = |text: String| {
+        out.push_str(&text);
+        out.push('\n');
+    };
+    line(format!(
+        "{}: {} records in {} streams, {} sessions",
+        word(report.verdict()),
+        report.records,
+        report.streams.len(),
+        report.sessions
+    ));
+    for stream in &report.streams {
+        line(stream_line(stream));
+    }
+    entries("broken", &report.faults, &mut line);
+    entries("could not tell", &report.doubts, &mut line);
+    entries("noted", &report.findings, &mut line);
+    if report.more > 0 {
+        line(format!("and {} more", report.more));
+    }
+    out
+}
+
+/// A stream, and past which record nothing is proved about it.
+fn stream_line(stream: &StreamReport) -> String {
+    let (writer, what) = (&stream.writer, state(stream.state));
+    let Some(last) = stream.records.checked_sub(1) else {
+        return format!("  {writer}: {what}, nothing is proved");
+    };
+    let time = rfc3339(stream.last_us);
+    match stream.state {
+        State::Closed | State::Recovered => {
+            format!("  {writer}: {what}, whole: records 0 to {last}, until {time}")
+        }
+        State::Broken | State::Open => {
+            format!("  {writer}: {what}, nothing is proved past record {last} of {time}")
+        }
+    }
+}
+
+fn entries<T: std::fmt::Display>(title: &str, list: &[At<T>], line: &mut dyn FnMut(String)) {
+    for entry in list.iter().take(SHOWN) {
+        line(format!("{title}: {}", printable(&entry.to_string())));
+    }
+    if let Some(rest) = list.len().checked_sub(SHOWN).filter(|rest| *rest > 0) {
+        line(format!("{title}: and {rest} more"));
+    }
+}
+
+/// Names come from a store that may be hostile: no control characters reach the terminal.
+fn printable(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
+}
+
+fn to_json(report: &Report) -> Value {
+    let streams: Vec<Value> = report
+        .streams
+        .iter()
+        .map(|stream| {
+            json!({
+                "writer": stream.writer,
+                "state": state(stream.state),
+                "records": stream.records,
+                "proved_to": stream.records.checked_sub(1),
+                "proved_until": (stream.records > 0).then(|| rfc3339(stream.last_us)),
+            })
+        })
+        .collect();
+    json!({
+        "verdict": word(report.verdict()),
+        "exit": report.verdict() as u8,
+        "records": report.records,
+        "bytes": report.bytes,
+        "sessions": report.sessions,
+        "streams": streams,
+        "broken": list(&report.faults),
+        "could_not_tell": list(&report.doubts),
+        "noted": list(&report.findings),
+        "more": report.more,
+    })
+}
+
+fn list<T: std::fmt::Display>(entries: &[At<T>]) -> Vec<Value> {
+    let entry = |at: &At<T>| json!({"place": at.place, "seq": at.seq, "what": at.what.to_string()});
+    entries.iter().map(entry).collect()
+}

@@ -1,0 +1,111 @@
+//! Reading records back, without verifying them.
+
+use crate::{
+    json::Scanner,
+    leaf::LeafReader,
+    names::Name,
+    segment::{MAX_STORED, unpack},
+    store::{Fetcher, StoreError},
+};
+
+/// A record as it stands in the log.
+pub struct Entry<'r> {
+    /// The stream.
+    pub writer: &'r str,
+    /// The record's number in it.
+    pub seq: u64,
+    /// Its time, in microseconds since 1970.
+    pub unix_us: u64,
+    /// The whole line, without its newline.
+    pub line: &'r str,
+    /// The bytes of its event.
+    pub event: &'r str,
+    /// The event's kind.
+    pub kind: &'r str,
+    /// The session it belongs to.
+    pub session: Option<&'r str>,
+    /// The root session of its run.
+    pub run: Option<&'r str>,
+    /// Its number in the session.
+    pub sseq: Option<u64>,
+    /// The request it belongs to.
+    pub request: Option<&'r str>,
+}
+
+/// Calls `visit` for every record that can be read, stream by stream. Gives the names of segments
+/// of which something could not be read.
+///
+/// # Errors
+/// The store does not answer.
+pub fn records(
+    log: &dyn Fetcher,
+    mut visit: impl FnMut(&Entry<'_>),
+) -> Result<Vec<String>, StoreError> {
+    let mut segments = Vec::new();
+    for object in log.list("log/")? {
+        if let Name::Segment {
+            writer, first_seq, ..
+        } = Name::parse(&object.name)
+        {
+            segments.push((writer, first_seq, object.name));
+        }
+    }
+    segments.sort();
+    let mut unread = Vec::new();
+    for (writer, first_seq, name) in segments {
+        let stored = log.get(&name, MAX_STORED)?;
+        let whole = stored
+            .and_then(|stored| unpack(&stored).ok())
+            .is_some_and(|lines| read(&lines, &writer, first_seq, &mut visit));
+        if !whole {
+            unread.push(name);
+        }
+    }
+    Ok(unread)
+}
+
+/// Reads the leaves of a segment; false if a line is none that should be one.
+fn read(lines: &[u8], writer: &str, first_seq: u64, visit: &mut dyn FnMut(&Entry<'_>)) -> bool {
+    let Ok(text) = std::str::from_utf8(lines) else {
+        return false;
+    };
+    let lines: Vec<&str> = text.lines().collect();
+    let Some(leaves) = lines.get(1..lines.len().saturating_sub(1)) else {
+        return false;
+    };
+    let (mut reader, mut scanner) = (LeafReader::default(), Scanner::default());
+    (first_seq..).zip(leaves).all(|(seq, line)| {
+        reader
+            .read(line.as_bytes(), writer, seq)
+            .is_some_and(|leaf| {
+                let Ok(event) = std::str::from_utf8(leaf.event) else {
+                    return false;
+                };
+                let unix_us = leaf.stamp.unix_us;
+                let mut entry = Entry {
+                    writer,
+                    seq,
+                    unix_us,
+                    line,
+                    event,
+                    kind: "",
+                    session: None,
+                    run: None,
+                    sseq: None,
+                    request: None,
+                };
+                let scanned = scanner.object(leaf.event, |key, value| match key {
+                    "kind" => entry.kind = value.text().unwrap_or_default(),
+                    "sid" => entry.session = value.text(),
+                    "run" => entry.run = value.text(),
+                    "sseq" => entry.sseq = value.integer(),
+                    "rid" => entry.request = value.text(),
+                    _ => {}
+                });
+                if scanned.is_ok() {
+                    visit(&entry);
+                }
+                scanned.is_ok()
+            })
+    })
+}
