@@ -89,7 +89,14 @@ impl Office {
 
     /// Closes the database, synced, and then the log.
     pub async fn close(self) -> Result<(), OfficeError> {
-        let Self { book, .. } = self;
+        let Self {
+            keyring,
+            callers,
+            sessions,
+            book,
+            ..
+        } = self;
+        drop((keyring, callers, sessions));
         let closed = tokio::task::spawn_blocking(move || {
             let closed = book.ledger().close();
             closed.map_err(OfficeError::of("ledger"))

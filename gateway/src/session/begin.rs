@@ -71,6 +71,7 @@ impl Sessions {
             head: None,
             wrapped: Some(wrapped),
             fresh: true,
+            unsure: None,
             broken: false,
             expires_us: None,
             _place: None,

@@ -12,10 +12,18 @@ use crate::audit::Link;
 const REMEMBERED: usize = 32 * 1024;
 
 /// Where a chain really stands, if that is further than the store may say.
-#[derive(Clone)]
 struct Doubt {
     next: Link,
     missing: Vec<u64>,
+}
+
+impl Doubt {
+    fn new(next: Link) -> Self {
+        Self {
+            next,
+            missing: Vec::new(),
+        }
+    }
 }
 
 #[derive(Default)]
@@ -33,18 +41,39 @@ struct Floors {
 }
 
 impl Chains {
-    /// Notes that a session's chain goes on at `next`, whatever the store says, and that the event
-    /// `missing` may be in the log or in the store only.
-    pub(super) fn doubt(&self, id: &str, next: Link, missing: Option<u64>) {
+    /// Notes that a session's chain goes on at `next`, whatever the store says.
+    pub(super) fn goes_on(&self, id: &str, next: Link) {
         let mut doubts = self.doubts.lock();
-        let doubt = doubts.entry(id.to_owned()).or_insert(Doubt {
-            next,
-            missing: Vec::new(),
-        });
+        let doubt = doubts
+            .entry(id.to_owned())
+            .or_insert_with(|| Doubt::new(next));
         if next.sseq > doubt.next.sseq {
             doubt.next = next;
         }
-        doubt.missing.extend(missing);
+    }
+
+    /// The same, and that the event with this number may be in the log or in the store only.
+    pub(super) fn doubt(&self, id: &str, next: Link, number: u64) {
+        self.goes_on(id, next);
+        if let Some(doubt) = self.doubts.lock().get_mut(id) {
+            doubt.missing.push(number);
+        }
+    }
+
+    /// Takes a doubt back: both have the event.
+    pub(super) fn sure(&self, id: &str, number: u64) {
+        let mut doubts = self.doubts.lock();
+        if let Some(doubt) = doubts.get_mut(id) {
+            doubt.missing.retain(|missing| *missing != number);
+            if doubt.missing.is_empty() {
+                doubts.remove(id);
+            }
+        }
+    }
+
+    /// Forgets a session that has ended.
+    pub(super) fn forget(&self, id: &str) {
+        self.doubts.lock().remove(id);
     }
 
     /// Brings a state that was just read up to what is known, under the session's lease.

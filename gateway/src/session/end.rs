@@ -176,10 +176,10 @@ impl Sessions {
         }
         self.mark_ended(&location, ending).await?;
         self.destroy_key(&location).await?;
-        Ok(shared
-            .store
-            .remove(&location.name, fence, row.version)
-            .await?)
+        let removed = shared.store.remove(&location.name, fence, row.version);
+        removed.await?;
+        shared.chains.forget(&location.name);
+        Ok(())
     }
 
     async fn write_down(
@@ -196,7 +196,7 @@ impl Sessions {
             .await
             .map_err(|_| SessionError::Log)?;
         // If the rest fails, the session goes on behind this record.
-        self.shared.chains.doubt(&location.name, next, None);
+        self.shared.chains.goes_on(&location.name, next);
         Ok(next)
     }
 

@@ -78,6 +78,7 @@ impl Sessions {
             }),
             wrapped: None,
             fresh: false,
+            unsure: None,
             broken: false,
             // A crash is no use of the session: it ends when it would have.
             expires_us: Some(row.expires_us),

@@ -66,6 +66,7 @@ impl Sessions {
             }),
             wrapped: None,
             fresh: false,
+            unsure: None,
             broken: false,
             expires_us: None,
             _place: Some(place),
@@ -114,13 +115,7 @@ impl Sessions {
                 missing,
             };
             let event = gap.build(turn.link()).map_err(|_| SessionError::Log)?;
-            let append = self.shared.journal.append(event.clone());
-            let (stored, logged) = tokio::join!(turn.record(event.bytes()), append);
-            stored?;
-            if logged.is_err() {
-                turn.unlogged();
-                return Err(SessionError::Log);
-            }
+            turn.admit(event).await?;
             turn.state.gaps.retain(|gap| *gap != missing);
         }
         Ok(())

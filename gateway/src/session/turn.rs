@@ -11,7 +11,7 @@ use super::{
     store::{Durable, Lease, StoreError, Write},
 };
 use crate::{
-    audit::Link,
+    audit::{Event, Link},
     clock::later,
     registry::{Expected, Table},
 };
@@ -83,6 +83,9 @@ pub struct Turn {
     /// The wrapped key of such a session, written together with the row.
     pub(super) wrapped: Option<Vec<u8>>,
     pub(super) fresh: bool,
+    /// The number of the event that was recorded last, until the turn goes on: whoever drops the
+    /// turn before that does not say whether the log has it.
+    pub(super) unsure: Option<u64>,
     /// Set when a write failed: what the store has is not known, so nothing more is written.
     pub(super) broken: bool,
     /// Set where a write is no use of the session and must not lengthen its life.
@@ -138,11 +141,50 @@ impl Turn {
         self.state.signed.insert(text);
     }
 
+    /// Writes `event`, which carried [`Turn::link`], into the store and the log at once: keeps the
+    /// state as it is now, and advances the chain. Both have it, durably, when this returns. The
+    /// lease is kept and lasts anew.
+    ///
+    /// # Errors
+    /// [`SessionError::Log`]: the store has it, the log may not; [`Turn::release`] the turn. Else as
+    /// for [`Turn::record`]. What only one of them has, the session's next turn declares.
+    pub async fn admit(&mut self, event: Event) -> Result<(), SessionError> {
+        let bytes = event.bytes().to_vec();
+        let journal = Arc::clone(&self.shared.journal);
+        let (stored, logged) = tokio::join!(self.record(&bytes), journal.append(event));
+        stored?;
+        if logged.is_err() {
+            self.unlogged();
+            return Err(SessionError::Log);
+        }
+        if let Some(number) = self.unsure.take() {
+            self.shared.chains.sure(&self.location.name, number);
+        }
+        Ok(())
+    }
+
+    /// Writes the turn's last `event` into the store and the log at once, and ends the turn. Both
+    /// have it when this returns, neither synced.
+    ///
+    /// # Errors
+    /// As for [`Turn::admit`]; the turn is over in any case.
+    pub async fn settle(mut self, event: Event) -> Result<(), SessionError> {
+        let bytes = event.bytes().to_vec();
+        let journal = Arc::clone(&self.shared.journal);
+        let stored = self.commit(Some(&bytes), Lease::Free, Durable::Soon);
+        let (stored, logged) = tokio::join!(stored, journal.take(event));
+        if logged.is_err() {
+            self.unlogged();
+        }
+        stored?;
+        logged.map_err(|_| SessionError::Log)
+    }
+
     /// Keeps the state as it is now and advances the chain over `event`, which carried
     /// [`Turn::link`]; durable when it returns. The lease is kept and lasts anew.
     ///
-    /// The log may take the same event at the same time: go on when both have succeeded. If only
-    /// the log fails, say so with [`Turn::unlogged`].
+    /// For callers that write the event into the log themselves, at the same time; if the log does
+    /// not take it, they say so with [`Turn::unlogged`].
     ///
     /// # Errors
     /// The turn is over: it was overtaken, or the store failed. If the log has the event all the
@@ -194,9 +236,13 @@ impl Turn {
             self.state.gaps.push(missing);
         }
         // In case that this turn can't write the gap down.
-        self.shared
-            .chains
-            .doubt(&self.location.name, self.state.link, Some(missing));
+        self.doubt(missing);
+        self.unsure = None;
+    }
+
+    fn doubt(&self, number: u64) {
+        let chains = &self.shared.chains;
+        chains.doubt(&self.location.name, self.state.link, number);
     }
 
     pub(super) async fn commit(
@@ -205,25 +251,30 @@ impl Turn {
         lease: Lease,
         sync: Durable,
     ) -> Result<(), SessionError> {
-        let before = self.state.link;
+        let number = self.state.link.sseq;
         if let Some(event) = event {
-            self.state.link = after(before, event);
+            self.state.link = after(self.state.link, event);
+            // The log may have the event whatever becomes of the write, or of this future: the
+            // chain goes on behind it, and until the turn goes on, nobody knows that both have it.
+            self.doubt(number);
         }
-        let result = if self.broken {
-            Err(SessionError::Conflict)
-        } else {
-            self.write(lease, sync).await
-        };
-        if result.is_err() {
-            self.broken = true;
-            if event.is_some() {
-                // The log may have the event; the chain goes on behind it in any case.
-                self.shared
-                    .chains
-                    .doubt(&self.location.name, self.state.link, Some(before.sseq));
-            }
+        if self.broken {
+            return Err(SessionError::Conflict);
         }
-        result
+        // Cleared below; a future that is dropped on the way leaves the turn broken.
+        self.broken = true;
+        self.write(lease, sync).await?;
+        self.broken = false;
+        let chains = &self.shared.chains;
+        if let Some(earlier) = self.unsure.take() {
+            chains.sure(&self.location.name, earlier);
+        }
+        match lease {
+            Lease::Keep(_) => self.unsure = event.map(|_| number),
+            Lease::Free if event.is_some() => chains.sure(&self.location.name, number),
+            Lease::Free => {}
+        }
+        Ok(())
     }
 
     async fn write(&mut self, lease: Lease, sync: Durable) -> Result<(), SessionError> {

@@ -225,6 +225,107 @@ async fn what_the_log_did_not_take_is_declared() {
 }
 
 #[tokio::test]
+async fn both_or_a_declared_gap() {
+    let dir = tempfile::tempdir().unwrap();
+    let house = House::open(dir.path());
+    let ann = caller("ann", "t");
+    let opened = house.sessions.open(&ann).await.unwrap();
+    let id = opened.id.expose().as_str();
+    let made = |turn: &Turn, kind: &str| Event::from_bytes(event(turn, kind)).unwrap();
+    let mut turn = house.sessions.turn(&ann, Some(id)).await.unwrap();
+    turn.admit(made(&turn, LOGGED)).await.unwrap();
+    let last = made(&turn, "exchange.settled");
+    turn.settle(last).await.unwrap();
+    chain_is_whole(&house, &opened.reference);
+
+    // The outcome reached the store and not the log.
+    let turn = house.sessions.turn(&ann, Some(id)).await.unwrap();
+    let lost = made(&turn, "exchange.refused");
+    house.pages.refuse(true);
+    assert!(matches!(turn.settle(lost).await, Err(SessionError::Log)));
+    house.pages.refuse(false);
+    house
+        .sessions
+        .turn(&ann, Some(id))
+        .await
+        .unwrap()
+        .release()
+        .await
+        .unwrap();
+    let gap = house.pages.of(&opened.reference).pop().unwrap();
+    assert_eq!(
+        (&gap["kind"], &gap["missing"], &gap["sseq"]),
+        (&"audit.gap".into(), &3.into(), &4.into())
+    );
+
+    // A turn that is dropped after its store took an event does not say whether the log did.
+    let mut turn = house.sessions.turn(&ann, Some(id)).await.unwrap();
+    let bytes = event(&turn, LOGGED);
+    turn.record(&bytes).await.unwrap();
+    drop(turn);
+    house
+        .sessions
+        .turn(&ann, Some(id))
+        .await
+        .unwrap()
+        .release()
+        .await
+        .unwrap();
+    let gap = house.pages.of(&opened.reference).pop().unwrap();
+    assert_eq!((&gap["missing"], &gap["sseq"]), (&5.into(), &6.into()));
+    // One that went on does.
+    let mut turn = house.sessions.turn(&ann, Some(id)).await.unwrap();
+    record(&house, &mut turn, LOGGED).await.unwrap();
+    finish(&house, turn, "exchange.settled").await;
+    let turn = house.sessions.turn(&ann, Some(id)).await.unwrap();
+    assert_eq!(turn.link().sseq, 9);
+}
+
+#[tokio::test]
+async fn a_write_that_was_abandoned_is_declared_and_its_number_not_used_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let house = House::open(dir.path());
+    let ann = caller("ann", "t");
+    let opened = house.sessions.open(&ann).await.unwrap();
+    let id = opened.id.expose().as_str();
+    let mut turn = house.sessions.turn(&ann, Some(id)).await.unwrap();
+    let bytes = event(&turn, LOGGED);
+    house
+        .pages
+        .append(Event::from_bytes(bytes.clone()).unwrap())
+        .await
+        .unwrap();
+    {
+        let mut recording = Box::pin(turn.record(&bytes));
+        let once = std::future::poll_fn(|cx| {
+            std::task::Poll::Ready(recording.as_mut().poll(cx).is_pending())
+        });
+        assert!(once.await, "the write is on its way");
+    }
+    drop(turn);
+    // The abandoned write may still land; then this turn is told so and the next one works.
+    let mut turns = 0;
+    loop {
+        turns += 1;
+        assert!(turns < 9);
+        let Ok(turn) = house.sessions.turn(&ann, Some(id)).await else {
+            continue;
+        };
+        let last = Event::from_bytes(event(&turn, "exchange.settled")).unwrap();
+        if turn.settle(last).await.is_ok() {
+            break;
+        }
+    }
+    chain_is_whole(&house, &opened.reference);
+    assert!(
+        house
+            .pages
+            .kinds(&opened.reference)
+            .contains(&"audit.gap".to_owned())
+    );
+}
+
+#[tokio::test]
 async fn a_late_holder_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let house = House::open(dir.path());
