@@ -9,6 +9,7 @@
 )]
 
 mod arrows;
+mod canaries;
 mod cli;
 mod errors;
 mod gate;
