@@ -3,11 +3,14 @@
 use super::text::{Text, last_bytes};
 use super::tolerant::{Tokens, tokens};
 use super::{Decided, ReplyRefusal, Sight};
+use crate::label::Label;
 use crate::policy::{Action, Direction};
 use crate::token;
 
 /// Masked text that is shown again to the match it belongs to.
 const TAIL: usize = 128;
+/// More undecided text than this is not held.
+const MOST_HELD: usize = 2048;
 
 impl Text {
     /// A match of which no end is in sight is masked from its start, and what follows dropped
@@ -20,9 +23,10 @@ impl Text {
     ) -> Result<(), ReplyRefusal> {
         let window = self.window();
         let open = sight.cx.engine.open(self.slice(window..to), self.field());
-        let start = open
-            .as_ref()
-            .map_or(to, |open| (window + open.start).clamp(self.at, to));
+        let Some(open) = open else {
+            return Ok(self.hold(sight, to, out));
+        };
+        let start = (window + open.start).clamp(self.at, to);
         let Tokens { found, .. } = tokens(self.slice(self.at..to), sight.cx.vault, true);
         let found: Vec<_> = found
             .into_iter()
@@ -33,7 +37,6 @@ impl Text {
         findings.retain(|(range, ..)| range.end <= start);
         let spans = self.spans(sight, &found, findings, start)?;
         self.release(sight, spans, start, out)?;
-        let Some(open) = open else { return Ok(()) };
         match sight.cx.policy.action(open.label, Direction::Reply) {
             Action::Allow => self.at = to,
             Action::Block => {
@@ -52,6 +55,17 @@ impl Text {
             }
         }
         Ok(())
+    }
+
+    /// Undecided text that belongs to no open match goes on waiting: for a token to end beside
+    /// it, say. The engine promises that this is never for long; if it were, the text is masked
+    /// rather than kept without bound or let go.
+    fn hold(&mut self, sight: &mut Sight<'_>, to: usize, out: &mut Decided) {
+        if to - self.at > MOST_HELD {
+            sight.receipt.mask(Label::ENCODED);
+            out.replace(self.at..to, token::mask(Label::ENCODED), false);
+            self.at = to;
+        }
     }
 
     /// Drops text that belongs to the open match. Whether it ended.

@@ -53,7 +53,7 @@ impl Text {
     }
 
     /// What is to be replaced among what starts before `limit`, in order. Tokens of the session
-    /// come first: what a finding covers beside one is searched again on its own.
+    /// come first: a finding that covers one is made of what stands beside it.
     pub(super) fn spans(
         &self,
         sight: &Sight<'_>,
@@ -66,22 +66,34 @@ impl Text {
             .into_iter()
             .filter(|(range, ..)| range.start < limit)
         {
-            let inside: Vec<&Range<usize>> = found
+            let mut inside = found
                 .iter()
-                .map(|(token, _)| token)
-                .filter(|token| token.start < range.end && range.start < token.end)
-                .collect();
-            if inside.is_empty() {
+                .filter(|(token, _)| token.start < range.end && range.start < token.end)
+                .peekable();
+            if inside.peek().is_none() {
                 spans.push(Span::Found(range, label, rule));
                 continue;
             }
+            let inside: Vec<_> = inside.collect();
+            // If the secret in it is the session's own, the rest is what stands around a secret.
+            // Otherwise the rest is part of the new value.
+            let own_secret = inside.iter().any(|(_, entry)| {
+                sight
+                    .cx
+                    .vault
+                    .entry(*entry)
+                    .is_some_and(|entry| entry.label.is_secret())
+            });
             let mut from = range.start;
-            for gap_end in inside.iter().map(|token| token.start).chain([range.end]) {
-                if from < gap_end {
-                    self.rest(sight, from..gap_end, &mut spans)?;
+            let ends = inside.iter().map(|(token, _)| (token.start, token.end));
+            for (gap_end, next) in ends.chain([(range.end, range.end)]) {
+                let gap = from..gap_end.max(from);
+                if own_secret {
+                    self.rest(sight, gap, &mut spans)?;
+                } else if self.slice(gap.clone()).contains(char::is_alphanumeric) {
+                    spans.push(Span::Found(gap, label, rule));
                 }
-                let next = inside.iter().find(|token| token.start == gap_end);
-                from = from.max(next.map_or(gap_end, |token| token.end));
+                from = from.max(next);
             }
         }
         let tokens = found.iter().filter(|(range, _)| range.start < limit);

@@ -128,6 +128,9 @@ impl Text {
                     return Ok(());
                 }
                 self.give_up(sight, to, out)?;
+                if self.at == before {
+                    return Ok(());
+                }
             }
         }
     }

@@ -222,14 +222,14 @@ fn long_texts_are_cut_anywhere_with_the_same_outcome() {
     let mut session = Session::new();
     let token = session.learn(Label::EMAIL, LENA);
     let mut text = String::new();
-    for n in 0..25 {
+    for n in 0..14 {
         text.push_str(&format!(
             "Ünïcode line {n}: {token}, n{n}@example.net <EMAIL_zzzzzz> \\ & < é\n"
         ));
     }
     let out = session.text(&text, &["@example.net"]);
-    assert_eq!(out.matches(LENA).count(), 25);
-    assert_eq!(out.matches("<EMAIL>").count(), 25);
+    assert_eq!(out.matches(LENA).count(), 14);
+    assert_eq!(out.matches("<EMAIL>").count(), 14);
 }
 
 #[test]

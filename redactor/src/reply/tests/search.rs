@@ -94,6 +94,21 @@ fn long_matches_are_masked_from_their_start_to_their_end() {
 }
 
 #[test]
+fn what_waits_beside_a_token_is_not_let_go() {
+    let mut session = Session::new();
+    let token = session.learn(Label::EMAIL, LENA);
+    let words = "word ".repeat(95);
+    for text in [
+        format!("{words} {token}, password: hunter2-tango\nend"),
+        format!("{words} {token}{token}new.person@example.net end"),
+        format!("{words}{}{token} end", "x".repeat(30)),
+    ] {
+        let out = session.text(&text, &["hunter2", "new.person"]);
+        assert!(out.contains(LENA) && out.ends_with("end"), "{out}");
+    }
+}
+
+#[test]
 fn a_masked_match_does_not_grow_the_channel() {
     let session = Session::new();
     let cx = session.context();
