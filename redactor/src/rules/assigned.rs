@@ -30,6 +30,9 @@ const FLAG: &str = r"(?i)--?(?:[a-z0-9]{1,16}[-_]){0,3}(?:password|passwd|passph
 const USER: &str = r#"(?:-u|--user|--proxy-user)[ =]{0,2}["']?[A-Za-z0-9_.@+-]{1,64}:"#;
 const LISTED: &str = r#"(?i)name\\?["']?[ \t]{0,4}[:=][ \t]{0,4}\\?["']?[a-z0-9_.-]{0,32}(?:password|passwd|pwd|secret|token|api_?key|access_?key|private_?key)[a-z0-9_]{0,16}\\?["']?[,;]?[ \t\r\n]{1,12}\\?["']?value\\?["']?[ \t]{0,4}[:=][ \t]{0,4}"#;
 
+const CLIENT: &str = r#"(?:mysql|mysqldump|mysqladmin|mariadb|redis-cli|sshpass|mongosh?)(?: [^\n|;&]{0,120})? -(?:p|a )["']?"#;
+const QUOTED: &str = r#"(?i)(?:pass(?:word|wd|phrase|code)|passwort|pwd|userpwd|secret|api_?key)["']?[ \t]{0,4}(?:[,(]|[!=]={1,2}|: ?(?:&'static )?[a-z]{1,12} ?=|or)?[ \t]{0,4}"#;
+
 /// Names that end so hold no secret but say something about one.
 const ABOUT: &[&str] = &[
     "age",
@@ -155,6 +158,8 @@ pub(super) fn rules() -> Vec<Rule> {
         ),
         checked("flag", Label::PASSWORD, FLAG, any, flag),
         checked("user-flag", Label::PASSWORD, USER, any, user),
+        checked("client-flag", Label::PASSWORD, CLIENT, any, listed),
+        checked("password-quoted", Label::PASSWORD, QUOTED, any, quoted),
         checked(
             "listed-value",
             Label::PASSWORD,
@@ -234,14 +239,30 @@ fn password(candidate: &Candidate<'_>) -> Option<Hit> {
 
 fn token(candidate: &Candidate<'_>) -> Option<Hit> {
     let head = candidate.text.get(candidate.start..candidate.head)?;
-    if says_about(name_of(head)) || candidate.value.contains(' ') {
+    let name = name_of(head).to_ascii_lowercase();
+    // Sessions and cookies are often named by a UUID, which opens nothing by itself.
+    let named = ["session", "sid", "cookie", "nonce"]
+        .iter()
+        .any(|n| name.starts_with(n));
+    if says_about(name_of(head))
+        || candidate.value.contains(' ')
+        || (named && is_uuid(candidate.value))
+    {
         return None;
     }
     let worth = Worth::of(candidate.value);
     let strong =
         head.to_ascii_lowercase().contains("secret") || head.to_ascii_lowercase().contains("key");
+    let kinds = [
+        u8::is_ascii_digit,
+        u8::is_ascii_lowercase,
+        u8::is_ascii_uppercase,
+    ];
+    let mixed = kinds
+        .iter()
+        .all(|kind| candidate.value.as_bytes().iter().any(kind));
     let chosen = worth == Worth::Chosen
-        && strong
+        && (strong || (mixed && candidate.value.len() >= 10))
         && candidate.value.len() >= 8
         && candidate.value.bytes().any(|b| b.is_ascii_digit())
         && !looks_like_place(candidate.value);
@@ -279,8 +300,19 @@ fn flag(candidate: &Candidate<'_>) -> Option<Hit> {
 
 fn user(candidate: &Candidate<'_>) -> Option<Hit> {
     let fits = Worth::of(candidate.value) >= Worth::Word && !is_number(candidate.value);
-    (fits && candidate.context.names(&["curl", "wget", "http", "https"]))
+    let alone = candidate.previous().is_none_or(|b| b.is_ascii_whitespace());
+    let sure = Worth::of(candidate.value) >= Worth::Chosen;
+    (fits && alone && (sure || candidate.context.names(&["curl", "wget", "http", "https"])))
         .then(|| candidate.valued(Label::PASSWORD, 88))
+        .flatten()
+}
+
+fn quoted(candidate: &Candidate<'_>) -> Option<Hit> {
+    let fits = candidate.quote.is_some()
+        && Worth::of(candidate.value) >= Worth::Chosen
+        && candidate.value.bytes().any(|b| b.is_ascii_digit())
+        && !candidate.value.contains(' ');
+    fits.then(|| candidate.valued(Label::PASSWORD, 84))
         .flatten()
 }
 
@@ -320,6 +352,10 @@ fn echoes(value: &str) -> bool {
     .iter()
     .any(|word| lower.contains(word))
         || value.len() < 4
+}
+
+fn is_uuid(value: &str) -> bool {
+    value.len() == 36 && value.split('-').map(str::len).eq([8, 4, 4, 4, 12])
 }
 
 fn is_number(value: &str) -> bool {

@@ -104,7 +104,7 @@ const WORDS: &[&str] = &[
 ];
 
 pub(super) fn rules() -> Vec<Rule> {
-    let head = r"[A-Za-z]{2}[ .-]?[0-9][ .-]?[0-9](?:[ .-]{0,2}[A-Za-z0-9]){11,30}";
+    let head = r"[A-Za-z]{2}[ .-]?[0-9][ .-]?[0-9](?:[ \n.-]{0,2}[A-Za-z0-9]){11,30}";
     vec![checked(
         "iban",
         Label::IBAN,

@@ -64,7 +64,7 @@ const ISSUERS: &[(u32, u32, usize, usize)] = &[
 ];
 
 pub(super) fn rules() -> Vec<Rule> {
-    let head = r"[0-9](?:[ .-]?[0-9]){11,18}";
+    let head = r"[0-9](?:[ .-]?\n?[ .-]?[0-9]){11,18}";
     vec![checked(
         "card",
         Label::CREDIT_CARD,

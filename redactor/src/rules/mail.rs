@@ -17,9 +17,20 @@ const FILE_ENDINGS: &[&str] = &[
     "so", "dll", "exe", "gz", "zip", "tar", "tgz", "whl", "lock", "service", "target", "mjs",
 ];
 
+/// An address that a line break cut at its `@`.
+const WRAPPED: &str =
+    r"[A-Za-z0-9_.+-]{1,64}(?:@\r?\n|\r?\n@)(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}";
+
 pub(super) fn rules() -> Vec<Rule> {
     vec![
         checked("mail", Label::EMAIL, MAIL, (Left::Any, Tail::None), mail),
+        checked(
+            "mail-wrapped",
+            Label::EMAIL,
+            WRAPPED,
+            (Left::Token, Tail::None),
+            wrapped,
+        ),
         checked(
             "mail-hidden",
             Label::EMAIL,
@@ -49,6 +60,15 @@ fn mail(candidate: &Candidate<'_>) -> Option<Hit> {
     let end = candidate.start + local.len() + 1 + domain.len();
     let whole = candidate.whole(Label::EMAIL, 95)?;
     Some(Hit { end, ..whole })
+}
+
+/// A decorator on the next line looks alike, so the ending has to be a common one.
+fn wrapped(candidate: &Candidate<'_>) -> Option<Hit> {
+    let ending = candidate.matched().rsplit('.').next()?.to_ascii_lowercase();
+    COMMON
+        .contains(&ending.as_str())
+        .then(|| candidate.whole(Label::EMAIL, 80))
+        .flatten()
 }
 
 fn hidden(candidate: &Candidate<'_>) -> Option<Hit> {

@@ -100,10 +100,10 @@ const PLANS: &[(&str, usize, usize)] = &[
 
 pub(super) fn rules() -> Vec<Rule> {
     let left = (Left::Number, Tail::None);
-    let abroad = r"(?:\+|00)[0-9](?:[ ./()-]{0,3}[0-9]){6,16}";
+    let abroad = r"(?:\+|00)[1-9](?:[ ./()-]{0,3}[0-9]){6,16}";
     let america = r"(?i)(?:\+?1[ .-]{0,2}|001-)?(?:\([2-9][0-9]{2}\)[ .-]{0,2}|[2-9][0-9]{2}[ .-])[0-9]{3}[ .-][0-9]{4}(?:,? ?(?:x|ext|ext\.|extension|#) ?[0-9]{1,6})?";
     let trunk = r"\(?0[1-9][0-9]{0,4}\)?(?:[ ./-]{1,3}[0-9]{2,8}){1,5}";
-    let named = r"\(?[0-9]{1,6}\)?(?:[ ./()-]{0,2}[0-9]){5,13}";
+    let named = r"\(?[0-9]{1,6}\)?(?:[ ./()\n-]{0,2}[0-9]){5,13}";
     vec![
         checked(
             "phone-international",
@@ -128,6 +128,9 @@ pub(super) fn rules() -> Vec<Rule> {
 fn international(candidate: &Candidate<'_>) -> Option<Hit> {
     let matched = candidate.matched();
     let double_zero = matched.starts_with("00");
+    if double_zero && continues(candidate) {
+        return None;
+    }
     if double_zero && !matched.contains([' ', '-', '.', '/']) && !candidate.context.names(WORDS) {
         return None;
     }
@@ -172,7 +175,7 @@ fn north_america(candidate: &Candidate<'_>) -> Option<Hit> {
         return None;
     }
     let before = candidate.previous().is_some_and(|b| b == b'-' || b == b'/');
-    if before && !labelled {
+    if (before || candidate.context.denies()) && !labelled {
         return None;
     }
     ending(
@@ -196,6 +199,9 @@ fn national(candidate: &Candidate<'_>) -> Option<Hit> {
     if !(9..=12).contains(&digits) || short || is_date(&groups) {
         return None;
     }
+    if !labelled && (continues(candidate) || candidate.context.denies()) {
+        return None;
+    }
     let mixed = ['.', '/', '-', ' ']
         .iter()
         .filter(|mark| matched.contains(**mark))
@@ -213,11 +219,23 @@ fn named_number(candidate: &Candidate<'_>) -> Option<Hit> {
         .split(|c: char| !c.is_ascii_digit())
         .filter(|g| !g.is_empty())
         .collect();
-    if !(7..=15).contains(&digits) || is_date(&groups) || !candidate.context.names(WORDS) {
+    if !(7..=15).contains(&digits)
+        || is_date(&groups)
+        || candidate.context.denies()
+        || !candidate.context.names(WORDS)
+    {
         return None;
     }
     let hit = ending(candidate, matched.len(), 72)?;
     hit.by_context()
+}
+
+/// Whether the number goes on to the left, or hangs on a name: `PL46 0000 …`, `NIP-060-…`.
+fn continues(candidate: &Candidate<'_>) -> bool {
+    let before = candidate.context.before;
+    let last = before.iter().rev().find(|b| **b != b' ');
+    let dash = candidate.previous().is_some_and(|b| b == b'-' || b == b'/');
+    dash || last.is_some_and(u8::is_ascii_digit)
 }
 
 /// A hit of that length, if no digit or letter goes on behind it.

@@ -17,7 +17,7 @@ pub(super) fn rules() -> Vec<Rule> {
         checked(
             "us-ssn-spread",
             Label::US_SSN,
-            r"[0-9](?:[ .-]{1,3}[0-9]){8}",
+            r"[0-9](?:[ .\n-]{0,3}[0-9]){8}",
             left,
             bare,
         ),
@@ -32,7 +32,7 @@ fn with_separators(candidate: &Candidate<'_>) -> Option<Hit> {
     let dotted = candidate.matched().contains('.');
     match kind(candidate.matched()) {
         _ if labelled => candidate.whole(Label::US_SSN, 97),
-        _ if dotted => None,
+        _ if dotted || candidate.context.denies() => None,
         Kind::Issued if candidate.matched().contains('-') => candidate.whole(Label::US_SSN, 88),
         Kind::Issued => candidate.whole(Label::US_SSN, 70),
         Kind::Taxpayer if candidate.matched().contains('-') => candidate.whole(Label::TAX_ID, 80),

@@ -82,10 +82,10 @@ impl Worth {
         if shape.others == 0 && shape.digits == 0 {
             // Letters only: random if the case changes often, as in base64 of random bytes.
             let changes = shape.changes * 4 >= value.len();
-            return if value.len() >= 20 && changes {
-                Worth::Random
-            } else {
-                Worth::Word
+            return match value.len() >= 20 && changes {
+                true => Worth::Random,
+                false if unspeakable(value) => Worth::Chosen,
+                false => Worth::Word,
             };
         }
         if shape.letters() == 0 && shape.digits < 6 {
@@ -148,6 +148,12 @@ impl Shape {
     fn letters(&self) -> usize {
         self.upper + self.lower
     }
+}
+
+/// More consonants in a row than words have.
+fn unspeakable(value: &str) -> bool {
+    let vowel = |c: char| "aeiouyAEIOUY_-".contains(c) || !c.is_ascii();
+    value.split(vowel).any(|run| run.len() >= 6)
 }
 
 fn stands_in(value: &str) -> bool {

@@ -28,7 +28,31 @@ impl<'t> Context<'t> {
                 .key
                 .is_some_and(|key| holds_word(key.as_bytes(), words))
     }
+
+    /// Whether the word right before the value says that it is something else: `SLA 450-402-8865`.
+    pub(crate) fn denies(&self) -> bool {
+        let end = self
+            .before
+            .iter()
+            .rposition(u8::is_ascii_alphabetic)
+            .map_or(0, |at| at + 1);
+        let between = self.before.get(end..).unwrap_or_default();
+        let word = self.before.get(..end).unwrap_or_default();
+        let start = word
+            .iter()
+            .rposition(|b| !b.is_ascii_alphabetic())
+            .map_or(0, |at| at + 1);
+        between.len() <= 3 && is_one_of(word.get(start..).unwrap_or_default(), OTHERS)
+    }
 }
+
+/// What other numbers are called.
+const OTHERS: &[&str] = &[
+    "arxiv", "batch", "build", "cas", "case", "commit", "doi", "ean", "imei", "invoice", "isbn",
+    "issn", "item", "lot", "model", "nip", "nrb", "order", "orders", "part", "pesel", "po",
+    "regon", "release", "rev", "revision", "rfc", "serial", "sku", "sla", "ticket", "tracking",
+    "upc", "ver", "version", "v",
+];
 
 /// Whether `text` holds one of the words in any ASCII case, not inside a longer word. A change
 /// from lower to upper case is a word boundary too: `phoneNumber`.

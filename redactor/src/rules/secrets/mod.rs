@@ -4,6 +4,8 @@
 //! still one (formats grow) unless the format is nothing but letters and digits of fixed length.
 
 mod table;
+#[cfg(test)]
+mod tests;
 
 use self::table::{Ending, TABLE};
 use crate::label::Label;
@@ -19,6 +21,7 @@ pub(super) fn rules() -> Vec<Rule> {
 fn rule(name: &'static str, head: &'static str, ending: Ending) -> Rule {
     let (tail, judge) = match ending {
         Ending::Exact => (Tail::None, Judge::Check(exact)),
+        Ending::Mixed => (Tail::None, Judge::Check(mixed)),
         Ending::Word => (Tail::Run(Class::Word), Judge::Check(open_ended)),
         Ending::Base64 => (Tail::Run(Class::Base64), Judge::Check(open_ended)),
     };
@@ -35,10 +38,30 @@ fn rule(name: &'static str, head: &'static str, ending: Ending) -> Rule {
 fn exact(candidate: &Candidate<'_>) -> Option<Hit> {
     match candidate.next() {
         Some(b) if b.is_ascii_alphanumeric() || b == b'_' => None,
-        _ => candidate.whole(Label::API_KEY, 98),
+        _ => open_ended(candidate),
     }
 }
 
+/// What a page shows in place of a secret (`ghp_xxxxxxxx…`) is none. Only the head is looked at:
+/// a verdict must not change while a stream brings more of the tail.
 fn open_ended(candidate: &Candidate<'_>) -> Option<Hit> {
-    candidate.whole(Label::API_KEY, 98)
+    let head = candidate.text.get(candidate.start..candidate.head)?;
+    (!is_filled(head.as_bytes()))
+        .then(|| candidate.whole(Label::API_KEY, 98))
+        .flatten()
+}
+
+/// Formats with a short prefix look like words of code, unless all kinds of characters occur.
+fn mixed(candidate: &Candidate<'_>) -> Option<Hit> {
+    let head = candidate.text.get(candidate.start + 2..candidate.head)?;
+    let kinds = [u8::is_ascii_digit, u8::is_ascii_lowercase];
+    let all = kinds.iter().all(|kind| head.as_bytes().iter().any(kind));
+    let dotted = candidate.previous() == Some(b'.');
+    (all && !dotted).then(|| exact(candidate)).flatten()
+}
+
+/// Whether one character is repeated as no generator would.
+fn is_filled(text: &[u8]) -> bool {
+    text.windows(8)
+        .any(|run| run.iter().all(|b| Some(b) == run.first()))
 }

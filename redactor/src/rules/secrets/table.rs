@@ -5,13 +5,15 @@
 pub(super) enum Ending {
     /// No letter, digit or underscore: the length is fixed.
     Exact,
+    /// As [`Ending::Exact`], and digits and letters must both occur.
+    Mixed,
     /// More letters, digits, `_` and `-` belong to it.
     Word,
     /// More of both base64 alphabets, with padding, belongs to it.
     Base64,
 }
 
-use Ending::{Base64, Exact, Word};
+use Ending::{Base64, Exact, Mixed, Word};
 
 /// Name in records, head, ending.
 pub(super) const TABLE: &[(&str, &str, Ending)] = &[
@@ -138,7 +140,7 @@ pub(super) const TABLE: &[(&str, &str, Ending)] = &[
     ),
     ("huggingface", r"hf_[A-Za-z0-9]{34}", Exact),
     ("huggingface-org", r"api_org_[A-Za-z]{34}", Exact),
-    ("infracost", r"ico-[A-Za-z0-9]{32}", Exact),
+    ("infracost", r"ico-[A-Za-z0-9]{32}", Mixed),
     (
         "langfuse",
         r"[ps]k-lf-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
@@ -204,7 +206,7 @@ pub(super) const TABLE: &[(&str, &str, Ending)] = &[
     ("scalingo", r"tk-us-[A-Za-z0-9_-]{48}", Word),
     (
         "sendgrid",
-        r"SG\.[A-Za-z0-9_=-]{16,32}\.[A-Za-z0-9_=.-]{32}",
+        r"SG\.[A-Za-z0-9_=-]{16,32}\.[A-Za-z0-9_=.-]{16}",
         Word,
     ),
     ("sendinblue", r"xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16}", Exact),
@@ -225,7 +227,7 @@ pub(super) const TABLE: &[(&str, &str, Ending)] = &[
     ),
     (
         "slack-token",
-        r"xox[abeoprs]-[A-Za-z0-9]{2,24}-[A-Za-z0-9-]{8}",
+        r"xox[abeoprs]-[0-9]{1,24}-[A-Za-z0-9-]{8}",
         Word,
     ),
     (
@@ -271,11 +273,11 @@ pub(super) const TABLE: &[(&str, &str, Ending)] = &[
         r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60}",
         Word,
     ),
-    ("twilio", r"SK[0-9a-f]{32}", Exact),
+    ("twilio", r"(?:AC|SK)(?:[0-9a-f]{32}|[0-9A-F]{32})", Exact),
     ("typeform", r"tfp_[A-Za-z0-9_=.-]{59}", Exact),
     ("vault-batch", r"hvb\.[A-Za-z0-9_-]{60}", Word),
     ("vault-service", r"hv[rs]\.[A-Za-z0-9_-]{24}", Word),
-    ("vault-service-legacy", r"s\.[A-Za-z0-9]{24}", Exact),
+    ("vault-service-legacy", r"s\.[A-Za-z0-9]{24}", Mixed),
     ("vercel", r"vc[aikpr]_[A-Za-z0-9]{24}", Word),
     ("xai", r"xai-[A-Za-z0-9]{60}", Word),
     (
@@ -283,4 +285,40 @@ pub(super) const TABLE: &[(&str, &str, Ending)] = &[
         r"(?:AQVN[A-Za-z0-9_-]{35,38}|YC[A-Za-z0-9_-]{38}|t1\.[A-Z0-9a-z_-]{10,40}={0,2}\.[A-Z0-9a-z_-]{86}={0,2})",
         Exact,
     ),
+    (
+        "amazon-mws",
+        r"amzn\.mws\.[0-9a-z]{8}-[0-9a-z]{4}-[0-9a-z]{4}-[0-9a-z]{4}-[0-9a-z]{12}",
+        Exact,
+    ),
+    (
+        "aws-bedrock-short",
+        r"bedrock-api-key-[A-Za-z0-9+/]{24}",
+        Base64,
+    ),
+    ("bitbucket-data-center", r"BBDC-[A-Za-z0-9+/@_-]{40}", Word),
+    (
+        "braintree",
+        r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}",
+        Exact,
+    ),
+    (
+        "docker-swarm",
+        r"SWM(?:TKN|KEY)-[0-9]-[A-Za-z0-9]{40}",
+        Word,
+    ),
+    ("dropbox-short", r"sl\.[A-Za-z0-9_-]{60}", Word),
+    ("facebook-app", r"[0-9]{15,16}\|[A-Za-z0-9_-]{27}", Exact),
+    (
+        "github-app-jwt",
+        r"ghs_[0-9]{4,12}_eyJ[A-Za-z0-9_.-]{40}",
+        Word,
+    ),
+    ("google-oauth-refresh", r"1//0[A-Za-z0-9_-]{40}", Word),
+    ("llama-cloud", r"llx-[A-Za-z0-9_-]{48}", Word),
+    (
+        "mailgun-key",
+        r"[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}",
+        Exact,
+    ),
+    ("nuget", r"oy2[a-z0-9]{43}", Exact),
 ];
