@@ -15,7 +15,7 @@ use crate::finding::ScanError;
 use crate::rule::Rule;
 
 /// Bytes of lazily built states that one search thread may keep.
-const CACHE: usize = 4 << 20;
+const CACHE: usize = 16 << 20;
 /// Bytes that the compiled heads may take, custom rules included.
 const NFA_LIMIT: usize = 32 << 20;
 

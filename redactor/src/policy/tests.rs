@@ -82,3 +82,25 @@ fn canonical_text_tells_policies_apart() {
     assert_ne!(one.canonical(), two.canonical());
     assert_eq!(one.canonical(), one.clone().canonical());
 }
+
+/// The example says what the default does, and everything it shows in comments is understood.
+#[test]
+fn the_example_file_is_the_default_and_its_comments_hold() {
+    let example = include_str!("../../../policies/redaction.toml");
+    let policy = parse(example).unwrap();
+    assert!(policy == Policy::default());
+
+    let shown: String = example
+        .lines()
+        .map(|line| line.strip_prefix("# ").unwrap_or(line))
+        .filter(|line| {
+            let name = line.split(" = ").next().unwrap_or_default();
+            let named = line.contains(" = ") && !name.contains([' ', '`']);
+            line.starts_with('[') || named
+        })
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let shown = parse(&shown).unwrap();
+    assert!(!shown.dictionaries.is_empty() && !shown.rules.is_empty() && !shown.labels.is_empty());
+    assert!(crate::Engine::new(&shown).is_ok());
+}

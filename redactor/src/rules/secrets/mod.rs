@@ -60,8 +60,10 @@ fn mixed(candidate: &Candidate<'_>) -> Option<Hit> {
     (all && !dotted).then(|| exact(candidate)).flatten()
 }
 
-/// Whether one character is repeated as no generator would.
+/// Whether one character or the word of examples is repeated as no generator would.
 fn is_filled(text: &[u8]) -> bool {
-    text.windows(8)
-        .any(|run| run.iter().all(|b| Some(b) == run.first()))
+    memchr::memmem::find(text, b"EXAMPLEEXAMPLE").is_some()
+        || text
+            .windows(8)
+            .any(|run| run.iter().all(|b| Some(b) == run.first()))
 }
