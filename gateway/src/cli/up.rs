@@ -4,10 +4,11 @@ use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Failure, Output, configuration, runtime};
-use crate::config::{Config, Log, Overrides};
+use crate::config::{Config, Glob, Log, Overrides, Protocol, Provider};
 use crate::serve;
 
 #[derive(clap::Args)]
@@ -41,21 +42,19 @@ async fn serve(config: Config, output: &mut Output) -> Result<(), Failure> {
     // Asked for first, so that a signal during the start is not lost.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let providers: Vec<String> = config
-        .providers
-        .iter()
-        .map(|provider| provider.name.clone())
-        .collect();
+    let names: Vec<&str> = config.providers.iter().map(|it| it.name.as_str()).collect();
+    let providers = names.join(", ");
+    let sample = Sample::of(&config);
     let started = serve::up(config).await;
     let mut running = started.map_err(|error| Failure::of("the gateway did not start", error))?;
-    let address = running.address();
+    let (address, admin) = (running.address(), running.admin_address());
     let version = env!("CARGO_PKG_VERSION");
-    let providers = providers.join(", ");
     output.line(&format!(
-        "Gatehouse {version} listens on http://{address}; providers: {providers}"
+        "Gatehouse {version} listens on http://{address}; providers: {providers}; \
+         health and metrics on http://{admin}"
     ))?;
     if let Some(key) = running.take_first_key() {
-        output.line(&welcome(address, key.expose()))?;
+        output.line(&welcome(address, key.expose(), &sample))?;
     }
     tokio::select! {
         _ = terminate.recv() => {}
@@ -65,8 +64,54 @@ async fn serve(config: Config, output: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
+/// A request that the configured providers understand.
+struct Sample {
+    path: &'static str,
+    body: Value,
+}
+
+impl Sample {
+    fn of(config: &Config) -> Sample {
+        let message = json!({ "role": "user", "content": "My mail is jane.doe@example.com" });
+        let speaks = |protocol| config.providers.iter().find(|it| it.protocol == protocol);
+        let (model, anthropic) = match (speaks(Protocol::Echo), speaks(Protocol::OpenAi)) {
+            (Some(_), _) => ("echo-1".to_owned(), false),
+            (None, Some(provider)) => (model(provider, "gpt-5-mini"), false),
+            (None, None) => {
+                let provider = speaks(Protocol::Anthropic);
+                let usual = "claude-haiku-4-5";
+                (
+                    provider.map_or_else(|| usual.to_owned(), |it| model(it, usual)),
+                    true,
+                )
+            }
+        };
+        if anthropic {
+            let body = json!({ "model": model, "max_tokens": 100, "messages": [message] });
+            return Sample {
+                path: "/v1/messages",
+                body,
+            };
+        }
+        Sample {
+            path: "/v1/chat/completions",
+            body: json!({ "model": model, "messages": [message] }),
+        }
+    }
+}
+
+/// A model that the provider is configured for by its full name, else a usual one.
+fn model(provider: &Provider, usual: &str) -> String {
+    let mut names = provider.models.iter().map(Glob::as_str);
+    names
+        .find(|name| !name.contains(['*', '?']))
+        .unwrap_or(usual)
+        .to_owned()
+}
+
 /// What a newcomer needs next. The key is shown here and never again.
-fn welcome(address: SocketAddr, key: &str) -> String {
+fn welcome(address: SocketAddr, key: &str, sample: &Sample) -> String {
+    let Sample { path, body } = sample;
     format!(
         r#"
 The first caller key, shown this once:
@@ -75,8 +120,9 @@ The first caller key, shown this once:
 
 Try it:
 
-  curl http://{address}/v1/chat/completions -H "authorization: Bearer {key}" -H "content-type: application/json" \
-    -d '{{"model": "echo-1", "messages": [{{"role": "user", "content": "My mail is jane.doe@example.com"}}]}}'
+  curl http://{address}{path} \
+    -H "authorization: Bearer {key}" -H "content-type: application/json" \
+    -d '{body}'
 
 Point the SDKs at it:
 
@@ -104,13 +150,41 @@ fn log(log: Log) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Environment;
+
+    fn config(providers: &str) -> Config {
+        let surroundings = Environment::new(|_| None, "");
+        let text = format!("config_version = 1\n{providers}");
+        Config::parse(&text, &Overrides::default(), &surroundings)
+            .unwrap_or_else(|faults| panic!("{faults}"))
+    }
 
     #[test]
     fn the_welcome_is_ready_to_be_pasted() {
-        let text = welcome(SocketAddr::from(([127, 0, 0, 1], 8080)), "gk_key");
+        let address = SocketAddr::from(([127, 0, 0, 1], 8080));
+        let sample = Sample::of(&config("[[provider]]\nname = 'echo'\nprotocol = 'echo'\n"));
+        let text = welcome(address, "gk_key", &sample);
         assert!(text.contains(r#"OpenAI(base_url="http://127.0.0.1:8080/v1", api_key="gk_key")"#));
         assert!(text.contains(r#"Anthropic(base_url="http://127.0.0.1:8080", api_key="gk_key")"#));
-        let json = text.split('\'').nth(1).expect("the body in quotes");
-        serde_json::from_str::<serde_json::Value>(json).expect("JSON");
+        let body = text.split('\'').nth(1).expect("the body in quotes");
+        let body: Value = serde_json::from_str(body).expect("JSON");
+        assert_eq!(body["model"], "echo-1");
+    }
+
+    #[test]
+    fn the_sample_is_one_that_the_providers_understand() {
+        let local = "base_url = 'http://127.0.0.1:1'\n";
+        let openai = format!("[[provider]]\nname = 'o'\nprotocol = 'openai'\n{local}");
+        let named = Sample::of(&config(&format!("{openai}models = ['x-*', 'llama']\n")));
+        assert_eq!(
+            (named.path, &named.body["model"]),
+            ("/v1/chat/completions", &json!("llama"))
+        );
+        let anthropic = format!("[[provider]]\nname = 'a'\nprotocol = 'anthropic'\n{local}");
+        let only = Sample::of(&config(&anthropic));
+        assert_eq!(only.path, "/v1/messages");
+        assert_eq!(only.body["max_tokens"], 100);
+        let both = Sample::of(&config(&format!("{anthropic}{openai}")));
+        assert_eq!(both.path, "/v1/chat/completions");
     }
 }
