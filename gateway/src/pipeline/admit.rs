@@ -54,19 +54,19 @@ impl Gateway {
         let state = parts.turn.state_mut();
         state.vault = parts.vault.to_bytes().into();
         state.steps += 1;
-        let bytes = event.bytes().to_vec();
-        let (kept, logged) = tokio::join!(parts.turn.record(&bytes), self.book.append(event));
+        // Both at once: the store and the log.
+        let admitted = parts.turn.admit(event).await;
         let Parts {
             head,
             caller,
             facts,
-            mut turn,
+            turn,
             vault,
             body,
             ..
         } = parts;
-        match (kept, logged) {
-            (Ok(()), Ok(())) => {
+        match admitted {
+            Ok(()) => {
                 let at = Instant::now();
                 Ok(Admitted {
                     head,
@@ -78,13 +78,11 @@ impl Gateway {
                     at,
                 })
             }
-            (Ok(()), Err(error)) => {
-                turn.unlogged();
-                // No record can follow in this chain now; the next turn tells of the gap.
+            Err(error) => {
+                // No record can follow in this chain now; the session's next turn tells of the gap.
                 let _ = turn.release().await;
-                Err(unrecorded(head, caller, book_refusal(&error)))
+                Err(unrecorded(head, caller, session_refusal(&error)))
             }
-            (Err(error), _) => Err(unrecorded(head, caller, session_refusal(&error))),
         }
     }
 

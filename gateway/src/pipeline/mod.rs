@@ -124,7 +124,6 @@ impl Gateway {
     /// The relay that answers, settles and records.
     fn relay(&self, protocol: &'static dyn Protocol, request: forward::Forwarded) -> Relay {
         let shared = relay::Shared {
-            book: self.book.clone(),
             metrics: Arc::clone(&self.metrics),
             engine: Arc::clone(&self.config.redaction.engine),
             policy: Arc::clone(&self.config.redaction.policy),

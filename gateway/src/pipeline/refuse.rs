@@ -226,11 +226,7 @@ impl Gateway {
         };
         let written = match turn {
             None => self.book.take(event).await.is_ok(),
-            Some(turn) => {
-                let bytes = event.bytes().to_vec();
-                let (kept, logged) = tokio::join!(turn.finish(&bytes), self.book.take(event));
-                kept.is_ok() && logged.is_ok()
-            }
+            Some(turn) => turn.settle(event).await.is_ok(),
         };
         if !written {
             tracing::error!(

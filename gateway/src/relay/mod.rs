@@ -15,7 +15,6 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_unti
 
 pub use slot::{Answered, ReplySlot};
 
-use crate::audit::Book;
 use crate::config::{Limits, Timeouts};
 use crate::protocol::{Facts, Protocol};
 use crate::provider::Answer;
@@ -77,8 +76,6 @@ impl Unreplied {
 /// What all relays share.
 #[derive(Clone)]
 pub struct Shared {
-    /// The audit log.
-    pub book: Book,
     /// The counters.
     pub metrics: Arc<Metrics>,
     /// The rules.

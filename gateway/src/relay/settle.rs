@@ -11,7 +11,7 @@ use crate::audit::{
 use crate::protocol::Usage as Counted;
 use crate::reject::{Code, Rejection};
 use crate::screen::Findings;
-use crate::session::Turn;
+use crate::session::{SessionError, Turn};
 use crate::telemetry::{Outcome, RequestId};
 
 /// What all endings of one exchange have in common.
@@ -52,13 +52,11 @@ impl Settlement {
             let _ = self.turn.release().await;
             return Err(Code::AuditUnavailable);
         };
-        let bytes = event.bytes().to_vec();
-        let (kept, logged) = tokio::join!(self.turn.finish(&bytes), shared.book.take(event));
-        match (kept, logged) {
-            (Ok(()), Ok(())) => Ok(()),
-            (_, Err(_)) => Err(Code::AuditUnavailable),
-            (Err(_), Ok(())) => Err(Code::SessionConflict),
-        }
+        self.turn.settle(event).await.map_err(|error| match error {
+            SessionError::Conflict => Code::SessionConflict,
+            SessionError::Log => Code::AuditUnavailable,
+            _ => Code::SessionUnavailable,
+        })
     }
 
     fn event(&self, findings: &Findings, end: End) -> Result<Event, BuildError> {

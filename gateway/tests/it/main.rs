@@ -9,9 +9,11 @@
 )]
 
 mod arrows;
+mod bad;
 mod canaries;
 mod cli;
 mod errors;
+mod faults;
 mod gate;
 mod size;
 mod source;

@@ -1,0 +1,445 @@
+//! What goes wrong behind the gateway: the caller's error, the number of requests that a provider
+//! saw, and the ending in the log, in one table. And what the log says of what was sent.
+
+use std::io::Write;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+use crate::gate::provider::End;
+use crate::gate::{Gate, Script, exchanges, only};
+use crate::streams::Speaks;
+
+const REPLY: &str = r#"{"id":"x","choices":[{"index":0,"message":{"role":"assistant","content":"ssn 512-48-3071"}}]}"#;
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn raw(bytes: &[u8]) -> Script {
+    let bytes = bytes.to_vec();
+    Script::json("").made(move |_| vec![bytes.clone()])
+}
+
+struct Fault {
+    name: &'static str,
+    script: Script,
+    status: u16,
+    /// The code of our error; empty where the provider's own is passed on.
+    code: &'static str,
+    ending: &'static str,
+}
+
+fn fault(
+    name: &'static str,
+    script: Script,
+    status: u16,
+    code: &'static str,
+    ending: &'static str,
+) -> Fault {
+    Fault {
+        name,
+        script,
+        status,
+        code,
+        ending,
+    }
+}
+
+fn faults() -> Vec<Fault> {
+    let mut damaged = gzip(REPLY.as_bytes());
+    damaged[10..24].fill(0xff);
+    let error = r#"{"error":{"message":"no lena.fors@example.org","type":"x","code":"own"}}"#;
+    vec![
+        fault(
+            "cut JSON, close-delimited",
+            raw(&REPLY.as_bytes()[..50]).close_delimited(),
+            502,
+            "provider_malformed",
+            "error",
+        ),
+        fault(
+            "cut chunks",
+            raw(&REPLY.as_bytes()[..50]).end(End::Cut),
+            502,
+            "provider_truncated",
+            "upstream_cut",
+        ),
+        fault(
+            "reset",
+            raw(&REPLY.as_bytes()[..50]).end(End::Reset),
+            502,
+            "provider_truncated",
+            "upstream_cut",
+        ),
+        fault(
+            "hang",
+            raw(&REPLY.as_bytes()[..50]).end(End::Hang),
+            504,
+            "provider_timeout",
+            "timeout",
+        ),
+        fault(
+            "not JSON",
+            Script::json("<html>"),
+            502,
+            "provider_malformed",
+            "error",
+        ),
+        fault(
+            "duplicate keys",
+            Script::json(r#"{"a":1,"a":2}"#),
+            502,
+            "provider_malformed",
+            "error",
+        ),
+        fault(
+            "brotli",
+            Script::json(REPLY).header("content-encoding", "br"),
+            502,
+            "provider_malformed",
+            "error",
+        ),
+        fault(
+            "damaged gzip",
+            raw(&damaged).header("content-encoding", "gzip"),
+            502,
+            "provider_malformed",
+            "error",
+        ),
+        fault(
+            "cut gzip",
+            raw(&gzip(REPLY.as_bytes())[..40]).header("content-encoding", "gzip"),
+            502,
+            "provider_truncated",
+            "upstream_cut",
+        ),
+        fault(
+            "too large",
+            Script::json(&format!("\"{}\"", "x".repeat(3 << 20))),
+            502,
+            "provider_too_large",
+            "error",
+        ),
+        fault(
+            "redirect",
+            Script::json("{}")
+                .status(302)
+                .header("location", "http://127.0.0.1:1/"),
+            502,
+            "provider_malformed",
+            "error",
+        ),
+        fault(
+            "our key refused",
+            Script::json(error).status(401),
+            502,
+            "provider_authentication",
+            "error",
+        ),
+        fault(
+            "our key forbidden",
+            Script::json(error).status(403),
+            502,
+            "provider_authentication",
+            "error",
+        ),
+        fault(
+            "too many",
+            Script::json(error).status(429).header("retry-after", "7"),
+            429,
+            "own",
+            "error",
+        ),
+        fault(
+            "bad request",
+            Script::json(error).status(400),
+            400,
+            "own",
+            "error",
+        ),
+        fault(
+            "overloaded",
+            Script::json("<html>")
+                .status(503)
+                .header("retry-after", "7"),
+            503,
+            "provider_error",
+            "error",
+        ),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_fault_of_a_provider_has_its_error_and_its_ending() {
+    let gate = Gate::with("", |config| {
+        config.timeouts.idle = Duration::from_millis(700);
+        config.limits.reply = 2 << 20;
+    })
+    .await;
+    let faults = faults();
+    for fault in &faults {
+        gate.provider.play(fault.script.clone());
+        let mut request = Speaks::OpenAi.request("hi");
+        request["stream"] = json!(false);
+        let answer = gate.caller().post("/v1/chat/completions", &request).await;
+        assert_eq!(
+            answer.status,
+            fault.status,
+            "{}: {}",
+            fault.name,
+            answer.text()
+        );
+        assert_eq!(answer.json()["error"]["code"], fault.code, "{}", fault.name);
+        assert!(
+            !answer.text().contains("512-48") && !answer.text().contains("lena"),
+            "{}",
+            fault.name
+        );
+        if matches!(answer.status, 429 | 503) {
+            assert_eq!(
+                answer.header("retry-after").as_deref(),
+                Some("7"),
+                "{}",
+                fault.name
+            );
+        }
+        assert_eq!(
+            gate.provider.received().len(),
+            1,
+            "{}: sent again",
+            fault.name
+        );
+    }
+    let records = gate.records().await;
+    let settled: Vec<_> = records
+        .iter()
+        .filter(|record| record["kind"] == "exchange.settled")
+        .collect();
+    assert_eq!(settled.len(), faults.len());
+    for (record, fault) in settled.iter().zip(&faults) {
+        assert_eq!(record["ending"], fault.ending, "{}", fault.name);
+        assert_eq!(record["status"], fault.status, "{}", fault.name);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_that_is_down_is_tried_and_reported() {
+    let gate = Gate::with("", |config| {
+        let closed = std::net::TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        for provider in &mut config.providers {
+            let changed = gatehouse::config::Provider {
+                name: provider.name.clone(),
+                protocol: provider.protocol,
+                models: provider.models.clone(),
+                base_url: format!("http://{closed}/v1").parse().ok(),
+                api_key: None,
+            };
+            *provider = std::sync::Arc::new(changed);
+        }
+    })
+    .await;
+    for speaks in [Speaks::OpenAi, Speaks::Anthropic] {
+        let answer = gate
+            .caller()
+            .post(speaks.path(), &speaks.request("hi"))
+            .await;
+        assert_eq!(
+            (answer.status, answer.error().as_deref()),
+            (502, Some("provider_unreachable"))
+        );
+    }
+    let records = gate.records().await;
+    assert_eq!(
+        exchanges(&records),
+        ["exchange.admitted", "exchange.settled"].repeat(2)
+    );
+    let settled = records
+        .iter()
+        .find(|record| record["kind"] == "exchange.settled")
+        .unwrap();
+    assert_eq!(settled["attempts"], 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gzipped_reply_is_searched_and_sent_on_plain() {
+    let gate = Gate::up().await;
+    gate.provider
+        .play(raw(&gzip(REPLY.as_bytes())).header("content-encoding", "gzip"));
+    let mut request = Speaks::OpenAi.request("hi");
+    request["stream"] = json!(false);
+    let answer = gate.caller().post("/v1/chat/completions", &request).await;
+    assert_eq!(answer.status, 200);
+    assert!(answer.header("content-encoding").is_none());
+    assert!(
+        answer.text().contains("ssn ") && !answer.text().contains("512-48"),
+        "{}",
+        answer.text()
+    );
+    let events = Speaks::OpenAi.texts(&["one", "two"]).concat();
+    gate.provider
+        .play(Script::events(vec![gzip(events.as_bytes())]).header("content-encoding", "gzip"));
+    let answer = gate
+        .caller()
+        .post("/v1/chat/completions", &Speaks::OpenAi.request("hi"))
+        .await;
+    assert!(answer.ended() && answer.complete, "{}", answer.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_that_hangs_up_is_settled_too() {
+    for streamed in [false, true] {
+        let gate = Gate::up().await;
+        let script = if streamed {
+            Script::events(vec![Speaks::OpenAi.texts(&["he"])[0].clone().into_bytes()])
+        } else {
+            raw(&REPLY.as_bytes()[..20])
+        };
+        gate.provider.play(script.end(End::Hang));
+        let mut request = Speaks::OpenAi.request("hi");
+        request["stream"] = json!(streamed);
+        let body = request.to_string();
+        let bytes = gate
+            .caller()
+            .request("POST", "/v1/chat/completions", "", body.as_bytes());
+        let mut stream = TcpStream::connect(gate.running.address()).await.unwrap();
+        stream.write_all(&bytes).await.unwrap();
+        while gate.provider.received().is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        drop(stream);
+        let records = gate.records().await;
+        assert_eq!(
+            exchanges(&records),
+            ["exchange.admitted", "exchange.settled"]
+        );
+        assert_eq!(only(&records, "exchange.settled")["ending"], "caller_gone");
+    }
+}
+
+/// Strings, numbers, booleans and nulls, counted by a parser that shares nothing with ours.
+fn leaves(value: &Value) -> u64 {
+    match value {
+        Value::Array(items) => items.iter().map(leaves).sum(),
+        Value::Object(members) => members.values().map(leaves).sum(),
+        _ => 1,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_receipt_in_the_log_counts_the_leaves_that_were_sent() {
+    let gate = Gate::up().await;
+    let tools = json!([{"type": "function", "function": {"name": "f", "description": "d",
+        "parameters": {"type": "object", "properties": {"a": {"type": "string", "enum": ["x", "y"]}}}}}]);
+    let opened = gate.caller().post("/v1/sessions", &json!({})).await.json();
+    let bodies = [
+        json!({"model": "m", "messages": [{"role": "user", "content": "mail lena.fors@example.org"}]}),
+        json!({"model": "m", "stream": true, "seed": 7, "tools": tools, "messages": [
+            {"role": "system", "content": [{"type": "text", "text": "be kind"}]},
+            {"role": "assistant", "content": null, "tool_calls": [{"id": "c", "type": "function",
+                "function": {"name": "f", "arguments": "{\"to\":\"lena.fors@example.org\",\"n\":[1,2]}"}}]},
+            {"role": "tool", "tool_call_id": "c", "content": "ok"}], "new_field": {"deep": [true, 1.5, "x"]}}),
+        json!({"model": "m", "stream": true, "stream_options": {"include_usage": false}, "messages": []}),
+        json!({"model": "m", "stream": true, "stream_options": null, "messages": []}),
+        json!({"session_id": opened["session_id"], "model": "m", "messages": [{"role": "user", "content": "x"}]}),
+    ];
+    let mut counted = Vec::new();
+    for body in &bodies {
+        gate.provider.play(Script::json(r#"{"choices":[]}"#));
+        let answer = gate.caller().post("/v1/chat/completions", body).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        let sent = gate.provider.received()[0].json();
+        assert!(!sent.to_string().contains("lena"));
+        counted.push(leaves(&sent));
+    }
+    let records = gate.records().await;
+    let admitted = records
+        .iter()
+        .filter(|record| record["kind"] == "exchange.admitted");
+    let receipts: Vec<u64> = admitted
+        .map(|record| {
+            let red = &record["red"];
+            assert_eq!(red["unvisited"], 0);
+            ["visited", "checked", "skipped"]
+                .iter()
+                .map(|key| red[key].as_u64().unwrap())
+                .sum()
+        })
+        .collect();
+    assert_eq!(receipts, counted);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_of_the_callers_head_reaches_a_provider() {
+    let gate = Gate::up().await;
+    gate.provider.play(Script::json(r#"{"choices":[]}"#));
+    let body = Speaks::OpenAi.request("hi").to_string();
+    let headers = "connection: close, authorization\r\nproxy-authorization: Basic eDp5\r\nte: trailers\r\nkeep-alive: 5\r\n\
+        x-session-id: X\r\nmcp-session-id: X\r\ncookie: sid=1\r\nuser-agent: lena\r\naccept-encoding: br\r\n\
+        traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n";
+    let answer = gate
+        .caller()
+        .send(
+            &gate
+                .caller()
+                .request("POST", "/v1/chat/completions", headers, body.as_bytes()),
+        )
+        .await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let head = gate.provider.received()[0].head.to_ascii_lowercase();
+    for name in [
+        "proxy-authorization",
+        "te:",
+        "keep-alive",
+        "session",
+        "cookie",
+        "lena",
+        "br",
+        &gate.token.to_lowercase(),
+    ] {
+        assert!(
+            !head
+                .lines()
+                .skip(1)
+                .any(|line| line.starts_with(name) || line.contains(&format!(" {name}"))),
+            "{name}: {head}"
+        );
+    }
+    assert!(head.contains("traceparent: 00-0af7651916cd43dd8448eb211c80319c-"));
+    assert!(!head.contains("b7ad6b7169203331"));
+    let records = gate.records().await;
+    let admitted = only(&records, "exchange.admitted");
+    assert_eq!(admitted["src"]["edge_ids"], 3);
+    assert_eq!(admitted["trace"], "0af7651916cd43dd8448eb211c80319c");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn models_are_listed_without_a_providers_headers_or_members() {
+    let gate = Gate::up().await;
+    let list = r#"{"object":"list","data":[{"id":"m","object":"model","created":1,"owned_by":"x","secret":"s"}]}"#;
+    gate.provider.play(
+        Script::json(list)
+            .header("etag", "\"v1\"")
+            .header("cache-control", "public, max-age=600"),
+    );
+    let answer = gate.caller().get("/v1/models", "").await;
+    assert_eq!(
+        answer.json(),
+        json!({"object": "list", "data": [{"id": "m", "object": "model", "created": 1, "owned_by": "x"}]})
+    );
+    assert_eq!(answer.header("cache-control").as_deref(), Some("no-store"));
+    assert!(answer.header("etag").is_none());
+    let answer = gate
+        .caller()
+        .get("/v1/models", "anthropic-version: 2023-06-01\r\n")
+        .await;
+    assert_eq!(answer.json()["data"][0]["type"], "model");
+    assert_eq!(answer.json()["has_more"], false);
+}
