@@ -265,14 +265,14 @@ impl Sessions {
         if !is_reference(reference) {
             return Err(SessionError::NotFound(Absence::Malformed));
         }
-        let rows = self
-            .shared
-            .store
-            .list(&format!("{reference}/"), None, 1)
-            .await?;
-        let (name, _) = rows
-            .first()
-            .ok_or(SessionError::NotFound(Absence::Unknown))?;
-        Location::parse(name).ok_or(SessionError::Damaged)
+        let prefix = format!("{reference}/");
+        let rows = self.shared.store.list(&prefix, None, 1).await?;
+        if let Some((name, _)) = rows.first() {
+            return Location::parse(name).ok_or(SessionError::Damaged);
+        }
+        let ended = self.shared.registry.list(Table::Ended, &prefix).await?;
+        let code = ended.first().and_then(|(_, row)| row.first());
+        let absence = code.map_or(Absence::Unknown, |code| absence(*code));
+        Err(SessionError::NotFound(absence))
     }
 }

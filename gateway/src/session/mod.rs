@@ -142,7 +142,16 @@ impl Sessions {
     }
 
     /// Opens a session for a caller. It is in the store and in the log when this returns.
+    ///
+    /// A row that is there already is never written over: the new session then gets another id.
     pub async fn open(&self, caller: &Caller) -> Result<Opened, SessionError> {
+        match self.try_open(caller).await {
+            Err(SessionError::Conflict) => self.try_open(caller).await,
+            done => done,
+        }
+    }
+
+    async fn try_open(&self, caller: &Caller) -> Result<Opened, SessionError> {
         let (mut turn, id, event) = self.begin(caller).await?;
         let (stored, logged) = tokio::join!(
             turn.commit(Some(event.bytes()), Lease::Free, Durable::Now),

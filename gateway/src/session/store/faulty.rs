@@ -11,6 +11,8 @@ use super::{Acquired, Row, SessionStore, StoreError, Write};
 pub(crate) enum Fault {
     /// Nothing is written, and an error returned.
     Fails,
+    /// There is a row of that name already.
+    Collides,
     /// It is written, and an error returned all the same.
     FailsButPersists,
 }
@@ -42,6 +44,14 @@ impl Faulty {
 impl SessionStore for Faulty {
     async fn create(&self, id: &str, holder: u64, write: Write) -> Result<u64, StoreError> {
         let fault = self.next.lock().take();
+        if fault == Some(Fault::Collides) {
+            let there = Write {
+                sealed: gatehouse_envelope::seal::Sealed::from_store(b"somebody's".to_vec()),
+                ..write
+            };
+            self.inner.create(id, holder, there).await?;
+            return Err(StoreError::Exists);
+        }
         if fault == Some(Fault::Fails) {
             return Err(Self::down());
         }

@@ -163,6 +163,27 @@ async fn a_failed_open_leaves_nothing_usable() {
 }
 
 #[tokio::test]
+async fn a_session_that_is_there_is_not_opened_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let house = House::open(dir.path());
+    let ann = caller("ann", "t");
+    house.faults.break_next(Fault::Collides);
+    let opened = house.sessions.open(&ann).await.unwrap();
+    let rows = house.sessions.shared.store.list("", None, 9).await.unwrap();
+    assert_eq!(rows.len(), 2);
+    for (name, row) in rows {
+        let untouched = row.sealed.as_bytes() == b"somebody's" && row.version == 1;
+        assert!(untouched || name.starts_with(&opened.reference));
+    }
+    let turn = house
+        .sessions
+        .turn(&ann, Some(opened.id.expose()))
+        .await
+        .unwrap();
+    turn.release().await.unwrap();
+}
+
+#[tokio::test]
 async fn what_the_log_did_not_take_is_declared() {
     let dir = tempfile::tempdir().unwrap();
     let house = House::open(dir.path());

@@ -307,7 +307,7 @@ async fn operators_see_all_and_end_any() {
         .sessions
         .end_by_operator(&two.reference, SessionEnding::Erased)
         .await;
-    assert_eq!(absence(again), Absence::Unknown);
+    assert_eq!(absence(again), Absence::Erased);
 }
 
 #[tokio::test]
