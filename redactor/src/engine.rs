@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::dictionary::Lexicon;
-use crate::finding::{Field, Finding, Open, ScanError};
+use crate::finding::{Field, Finding, Look, Open, ScanError};
 use crate::normalise::{self, View};
 use crate::pass::Pass;
 use crate::policy::Policy;
@@ -100,18 +100,30 @@ impl Engine {
     /// character boundary. 0 if the search gave up; then [`Engine::find`] says so.
     #[must_use]
     pub fn undecided(&self, text: &str, field: Field<'_>) -> usize {
-        // An escape that is cut off may read as anything: the text ends before it.
-        let whole = text.get(..normalise::cut_off(text)).unwrap_or_default();
-        match Pass::over(self, whole, field.key) {
-            Ok(pass) => resolve::settled(&pass.findings, pass.settled),
-            Err(_) => 0,
-        }
+        self.look(text, field).map_or(0, |look| look.settled)
     }
 
     /// The match that is open at the end of `text` and has surely begun: the first, if several.
     #[must_use]
     pub fn open(&self, text: &str, field: Field<'_>) -> Option<Open> {
-        Pass::over(self, text, field.key).ok()?.open
+        self.look(text, field).ok()?.open
+    }
+
+    /// A growing text in one pass: what is found in it, how much is settled, what is open.
+    ///
+    /// # Errors
+    /// As [`Engine::find`].
+    pub fn look(&self, text: &str, field: Field<'_>) -> Result<Look, ScanError> {
+        // An escape that is cut off may read as anything: the text ends before it.
+        let whole = text.get(..normalise::cut_off(text)).unwrap_or_default();
+        let pass = Pass::over(self, whole, field.key)?;
+        let settled = resolve::settled(&pass.findings, pass.settled);
+        let findings = self.without_ignored(text, resolve(pass.findings));
+        Ok(Look {
+            findings,
+            settled,
+            open: pass.open,
+        })
     }
 
     /// The rules as text that is the same for the same rules, for their digest.

@@ -42,6 +42,17 @@ pub enum ScanError {
     TooLong,
 }
 
+/// What a stream sees in its window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// As [`crate::Engine::find`], up to an escape that the end of the window cuts off.
+    pub findings: Vec<Finding>,
+    /// As [`crate::Engine::undecided`].
+    pub settled: usize,
+    /// As [`crate::Engine::open`].
+    pub open: Option<Open>,
+}
+
 /// A match that has begun and whose end is not in sight. A stream that can hold no more masks
 /// from its start, drops what follows and asks [`Open::end`] where the match ends.
 #[derive(Clone, Debug, PartialEq, Eq)]

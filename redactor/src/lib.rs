@@ -30,7 +30,7 @@ mod validate;
 mod vault;
 
 pub use engine::{Engine, EngineError};
-pub use finding::{Field, Finding, Open, ScanError};
+pub use finding::{Field, Finding, Look, Open, ScanError};
 pub use label::{Label, LabelError};
 pub use policy::{
     Action, CustomRule, Destination, Dictionary, Direction, LabelPolicy, Media, Policy, Profile,

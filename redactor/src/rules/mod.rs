@@ -6,6 +6,7 @@ mod block;
 mod card;
 pub(crate) mod custom;
 mod mail;
+mod names;
 mod network;
 mod phone;
 mod secrets;
@@ -17,7 +18,7 @@ mod worth;
 use crate::label::Label;
 use crate::rule::{Check, Judge, Left, Rule, Tail};
 
-pub(crate) use assigned::{names_secret, under_key};
+pub(crate) use names::{names_secret, under_key};
 use worth::Worth;
 
 /// All of them, in an order that is part of the fingerprint.

@@ -1,0 +1,204 @@
+//! What a name says about the value behind it, and what a value says about itself.
+
+use crate::label::Label;
+
+use super::Worth;
+
+/// Names that end so hold no secret but say something about one.
+const ABOUT: &[&str] = &[
+    "age",
+    "algorithm",
+    "at",
+    "audience",
+    "balance",
+    "bucket",
+    "cache",
+    "changed",
+    "class",
+    "column",
+    "count",
+    "counter",
+    "counts",
+    "created",
+    "date",
+    "dir",
+    "duration",
+    "enabled",
+    "endpoint",
+    "error",
+    "expiration",
+    "expires",
+    "expiry",
+    "exp",
+    "factory",
+    "field",
+    "file",
+    "filename",
+    "format",
+    "function",
+    "handler",
+    "header",
+    "help",
+    "hint",
+    "id",
+    "ids",
+    "index",
+    "input",
+    "issuer",
+    "kind",
+    "label",
+    "length",
+    "len",
+    "level",
+    "lifetime",
+    "limit",
+    "limits",
+    "list",
+    "manager",
+    "max",
+    "message",
+    "method",
+    "min",
+    "minutes",
+    "mode",
+    "model",
+    "name",
+    "names",
+    "path",
+    "pattern",
+    "placeholder",
+    "policy",
+    "position",
+    "prefix",
+    "price",
+    "provider",
+    "ref",
+    "regex",
+    "reset",
+    "rotation",
+    "rules",
+    "scope",
+    "seconds",
+    "service",
+    "size",
+    "source",
+    "status",
+    "store",
+    "strength",
+    "time",
+    "timeout",
+    "title",
+    "ttl",
+    "type",
+    "types",
+    "updated",
+    "uri",
+    "url",
+    "usage",
+    "used",
+    "validator",
+    "version",
+    "budget",
+    "s",
+];
+
+const PASSWORD_KEYS: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "pwd",
+    "passcode",
+    "passwort",
+    "pass",
+];
+const TOKEN_KEYS: &[&str] = &[
+    "token",
+    "secret",
+    "apikey",
+    "accesskey",
+    "privatekey",
+    "secretkey",
+    "authkey",
+    "authorization",
+];
+
+/// Whether a key says that its whole value is a secret.
+pub(crate) fn names_secret(key: &str) -> bool {
+    ends_with(key, PASSWORD_KEYS) || ends_with(key, TOKEN_KEYS)
+}
+
+/// What a text is that is the whole value of such a key, and with what confidence.
+pub(crate) fn under_key(key: &str, value: &str) -> Option<(Label, u8)> {
+    if says_about(key) {
+        return None;
+    }
+    let worth = Worth::of(value);
+    if ends_with(key, PASSWORD_KEYS) {
+        let words = value.split(' ').count();
+        let secret = worth >= Worth::Word && !echoes(value) && words <= 6;
+        return secret.then_some((Label::PASSWORD, 88));
+    }
+    let held = worth == Worth::Random || (worth == Worth::Chosen && value.len() >= 8);
+    (held && !value.contains(' ') && !looks_like_place(value)).then_some((Label::API_KEY, 88))
+}
+
+fn ends_with(key: &str, names: &[&str]) -> bool {
+    let spelled = key.to_ascii_lowercase().replace(['-', '_', ' ', '.'], "");
+    names.iter().any(|name| spelled.ends_with(name))
+}
+
+/// The name at the start of a head: what stands before its quote or separator.
+pub(super) fn name_of(head: &str) -> &str {
+    head.split(['"', '\'', '`', '\\', ']', '=', ':', '>', '\t'])
+        .next()
+        .unwrap_or(head)
+        .trim_end()
+}
+
+/// Whether the last part of a name (`token_count`, `passwordField`) says that what follows is
+/// about a secret rather than one.
+pub(super) fn says_about(name: &str) -> bool {
+    let cut = name.rfind(['_', '-', '.', ' ']).map_or(0, |at| at + 1);
+    let last = name.get(cut..).unwrap_or_default();
+    let camel = last.rfind(|c: char| c.is_ascii_uppercase()).unwrap_or(0);
+    let part = last.get(camel..).unwrap_or_default();
+    ABOUT
+        .iter()
+        .any(|about| part.eq_ignore_ascii_case(about) || last.eq_ignore_ascii_case(about))
+        || last.eq_ignore_ascii_case("tokenizer")
+}
+
+/// A word that repeats what the value is called: `"password": "Password"`.
+pub(super) fn echoes(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    [
+        "password", "passwd", "passwort", "token", "secret", "username", "login", "field", "input",
+    ]
+    .iter()
+    .any(|word| lower.contains(word))
+        || value.len() < 4
+}
+
+pub(super) fn is_uuid(value: &str) -> bool {
+    value.len() == 36 && value.split('-').map(str::len).eq([8, 4, 4, 4, 12])
+}
+
+pub(super) fn is_number(value: &str) -> bool {
+    value
+        .bytes()
+        .all(|b| b.is_ascii_digit() || b == b'.' || b == b':')
+}
+
+/// A path or an address rather than a secret.
+pub(super) fn looks_like_place(value: &str) -> bool {
+    value.starts_with(['/', '.', '~', '@'])
+        || value.contains("://")
+        || value.matches('/').count() > 4
+        || value.rsplit('.').next().is_some_and(|ending| {
+            value.contains('.')
+                && [
+                    "json", "yaml", "yml", "pem", "key", "txt", "py", "rs", "com", "io",
+                ]
+                .contains(&ending)
+        })
+}
