@@ -24,7 +24,8 @@ impl Text {
         let window = self.window();
         let open = sight.cx.engine.open(self.slice(window..to), self.field());
         let Some(open) = open else {
-            return Ok(self.hold(sight, to, out));
+            self.hold(sight, to, out);
+            return Ok(());
         };
         let start = (window + open.start).clamp(self.at, to);
         let Tokens { found, .. } = tokens(self.slice(self.at..to), sight.cx.vault, true);
