@@ -4,7 +4,9 @@
 use crate::label::Label;
 use crate::rule::{Candidate, Hit, Left, Rule, Tail};
 
-use super::names::{echoes, is_number, is_uuid, looks_like_place, name_of, says_about};
+use super::names::{
+    echoes, is_number, is_password_name, is_uuid, looks_like_place, name_of, says_about,
+};
 use super::{Worth, checked};
 
 /// What may stand between a name and its value.
@@ -76,7 +78,7 @@ pub(super) fn rules() -> Vec<Rule> {
 fn password(candidate: &Candidate<'_>) -> Option<Hit> {
     let head = candidate.text.get(candidate.start..candidate.head)?;
     let name = name_of(head);
-    if says_about(name) || candidate.value.len() > 400 {
+    if says_about(name) || !is_password_name(name) {
         return None;
     }
     let quoted = candidate.quote.is_some();
@@ -130,7 +132,9 @@ fn token(candidate: &Candidate<'_>) -> Option<Hit> {
 }
 
 fn authorization(candidate: &Candidate<'_>) -> Option<Hit> {
-    let fits = Worth::of(candidate.value) != Worth::Placeholder && candidate.value.len() >= 6;
+    let fits = Worth::of(candidate.value) != Worth::Placeholder
+        && candidate.value.len() >= 6
+        && !candidate.value.contains(' ');
     let basic = candidate
         .text
         .get(candidate.start..candidate.head)?
@@ -196,6 +200,7 @@ mod tests {
             "Server=db;User Id=sa;Password=hunter2x;",
             r#"{\"password\":\"hunter2x\"}"#,
             "hasło: hunter2x",
+            "mot de passe : hunter2x",
             "curl -u lena:hunter2x https://x",
             "- name: DB_PASSWORD\n  value: hunter2x\n",
         ] {
@@ -255,6 +260,8 @@ mod tests {
             "pass: 120, fail: 3",
             "The token: a credential",
             "password is required",
+            "passed_by_value = \"warn7x\"",
+            "IP_PASSSEC: u32 = 18",
             "--password <PASSWORD>",
         ] {
             nothing(text);

@@ -168,6 +168,23 @@ pub(super) fn says_about(name: &str) -> bool {
         || last.eq_ignore_ascii_case("tokenizer")
 }
 
+/// Whether a name that holds `pass` or `pw` means a password, rather than `passed_by_value`.
+pub(super) fn is_password_name(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let goes_on = |short: &str, longer: &[&str]| {
+        lower
+            .find(short)
+            .and_then(|at| lower.get(at + short.len()..))
+            .is_none_or(|rest| {
+                rest.bytes().next().is_none_or(|b| !b.is_ascii_alphabetic())
+                    || longer.iter().any(|word| rest.starts_with(word))
+            })
+    };
+    let french = lower.contains("de passe") || lower.contains("de_passe");
+    let whole = ["word", "wd", "wort", "phrase", "code", "key", "w"];
+    (french || goes_on("pass", &whole)) && goes_on("pw", &["d"])
+}
+
 /// A word that repeats what the value is called: `"password": "Password"`.
 pub(super) fn echoes(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();

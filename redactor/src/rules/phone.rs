@@ -42,10 +42,42 @@ const WORDS: &[&str] = &[
     "msisdn",
     "phonenumber",
     "reach",
-    "ring",
     "celular",
     "komórka",
     "numer",
+    "rufnummer",
+];
+
+/// Those of them that are nothing else.
+const CLEAR_WORDS: &[&str] = &[
+    "phone",
+    "phones",
+    "tel",
+    "telephone",
+    "telefon",
+    "telefono",
+    "teléfono",
+    "téléphone",
+    "mobile",
+    "cellphone",
+    "fax",
+    "telefonu",
+    "telefonnummer",
+    "telefone",
+    "telemóvel",
+    "móvil",
+    "movil",
+    "handy",
+    "whatsapp",
+    "telefoon",
+    "puhelin",
+    "телефон",
+    "тел",
+    "电话",
+    "msisdn",
+    "phonenumber",
+    "celular",
+    "komórka",
     "rufnummer",
 ];
 
@@ -171,6 +203,10 @@ fn north_america(candidate: &Candidate<'_>) -> Option<Hit> {
     let exchange = digits.get(area + 3).is_some_and(|d| *d >= b'2');
     let labelled = candidate.context.names(WORDS);
     let dotted = candidate.matched().contains('.');
+    // `252.227-7013` is a paragraph of some rule book.
+    if dotted && candidate.matched().contains('-') && !labelled {
+        return None;
+    }
     if !exchange && !labelled {
         return None;
     }
@@ -202,6 +238,11 @@ fn national(candidate: &Candidate<'_>) -> Option<Hit> {
     if !labelled && (continues(candidate) || candidate.context.denies()) {
         return None;
     }
+    // A US postal code with its extension.
+    let postal = groups.iter().map(|group| group.len()).eq([5, 4]);
+    if postal && !labelled {
+        return None;
+    }
     let mixed = ['.', '/', '-', ' ']
         .iter()
         .filter(|mark| matched.contains(**mark))
@@ -224,6 +265,10 @@ fn named_number(candidate: &Candidate<'_>) -> Option<Hit> {
         || candidate.context.denies()
         || !candidate.context.names(WORDS)
     {
+        return None;
+    }
+    // `VRING_CALL: u32 = 1074310945`: digits alone need a word that means nothing else.
+    if groups.len() == 1 && !candidate.context.names(CLEAR_WORDS) {
         return None;
     }
     let hit = ending(candidate, matched.len(), 72)?;

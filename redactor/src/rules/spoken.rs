@@ -22,7 +22,14 @@ pub(super) fn rules() -> Vec<Rule> {
 /// In a sentence a plain word is most likely the next word of the sentence.
 fn password(candidate: &Candidate<'_>) -> Option<Hit> {
     let worth = Worth::of(candidate.value);
-    let quoted = candidate.quote.is_some() && !candidate.value.contains(' ');
+    let number = candidate
+        .text
+        .get(candidate.start..candidate.head)
+        .unwrap_or_default();
+    let number = number
+        .get(..3)
+        .is_some_and(|name| name.eq_ignore_ascii_case("pin"));
+    let quoted = candidate.quote.is_some() && !candidate.value.contains(' ') && !number;
     let pin = candidate.value.len() >= 4 && candidate.value.bytes().all(|b| b.is_ascii_digit());
     // `sign-in`, `don't`: a word with a mark inside is still a word.
     let told = worth >= Worth::Chosen

@@ -64,6 +64,21 @@ const STANDINS: &[&str] = &[
     "reset",
     "not",
     "the",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "f32",
+    "f64",
+    "usize",
+    "isize",
+    "uint",
+    "long",
+    "warn",
     "basic",
     "bearer",
     "digest",
@@ -77,6 +92,9 @@ impl Worth {
     pub(super) fn of(value: &str) -> Self {
         if stands_in(value) || is_code(value) {
             return Worth::Placeholder;
+        }
+        if is_identifier(value) {
+            return Worth::Word;
         }
         let shape = Shape::of(value);
         if shape.others == 0 && shape.digits == 0 {
@@ -150,6 +168,19 @@ impl Shape {
     }
 }
 
+/// Words joined by `_` or `-`, with at most a short number: `_bindgen_ty_3`, `AUTH_TOKEN_STATUS`.
+fn is_identifier(value: &str) -> bool {
+    let parts = || value.split(['_', '-']).filter(|part| !part.is_empty());
+    let words = parts().filter(|part| part.bytes().all(|b| b.is_ascii_alphabetic()));
+    let numbers =
+        parts().filter(|part| part.len() <= 2 && part.bytes().all(|b| b.is_ascii_digit()));
+    let (words, numbers) = (words.count(), numbers.count());
+    value.contains(['_', '-'])
+        && words >= 1
+        && words + numbers == parts().count()
+        && !unspeakable(value)
+}
+
 /// More consonants in a row than words have.
 fn unspeakable(value: &str) -> bool {
     let vowel = |c: char| "aeiouyAEIOUY_-".contains(c) || !c.is_ascii();
@@ -161,7 +192,7 @@ fn stands_in(value: &str) -> bool {
     let trimmed = lower.trim_matches(['<', '>', '[', ']', '{', '}', '(', ')', ' ', '.']);
     let filler = |b: u8| matches!(b, b'*' | b'x' | b'.' | b'-' | b'_' | b'#' | b'?' | b' ');
     value.chars().count() < 3
-        || value.starts_with(['<', '{', '['])
+        || value.starts_with(['<', '{', '[', '(', '*'])
         || value.starts_with("${")
         || value.starts_with("$(")
         || value.starts_with("$(")
