@@ -3,6 +3,7 @@
 use super::text::{Text, last_bytes};
 use super::tolerant::{Tokens, tokens};
 use super::{Decided, ReplyRefusal, Sight};
+use crate::finding::Look;
 use crate::label::Label;
 use crate::policy::{Action, Direction};
 use crate::token;
@@ -19,11 +20,12 @@ impl Text {
         &mut self,
         sight: &mut Sight<'_>,
         to: usize,
+        look: Look,
         out: &mut Decided,
     ) -> Result<(), ReplyRefusal> {
         let window = self.window();
-        let open = sight.cx.engine.open(self.slice(window..to), self.field());
-        let Some(open) = open else {
+        let mut findings = self.findings(&look, window);
+        let Some(open) = look.open else {
             self.hold(sight, to, out);
             return Ok(());
         };
@@ -34,7 +36,6 @@ impl Text {
             .map(|(r, entry)| (self.at + r.start..self.at + r.end, entry))
             .filter(|(range, _)| range.end <= start)
             .collect();
-        let mut findings = self.findings(sight, window..to)?;
         findings.retain(|(range, ..)| range.end <= start);
         let spans = self.spans(sight, &found, findings, start)?;
         self.release(sight, spans, start, out)?;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::text::Text;
 use super::{ReplyRefusal, Sight};
-use crate::finding::Finding;
+use crate::finding::{Finding, Look};
 use crate::label::Label;
 use crate::spans::is_sealed;
 use crate::vault::Shape;
@@ -27,29 +27,40 @@ impl Span {
 }
 
 impl Text {
-    /// The engine's findings from what is undecided on.
-    pub(super) fn findings(
+    /// What the engine sees in a window; at the end of the text everything is settled.
+    pub(super) fn look(
         &self,
         sight: &Sight<'_>,
         window: Range<usize>,
-    ) -> Result<Vec<Found>, ReplyRefusal> {
-        let found = sight
-            .cx
-            .engine
-            .find(self.slice(window.clone()), self.field())?;
-        let found = found
-            .into_iter()
-            .filter(|finding| finding.certain || !self.certain_only);
-        let found = found.map(
-            |Finding {
-                 start,
-                 end,
-                 label,
-                 rule,
-                 ..
-             }| { (window.start + start..window.start + end, label, rule) },
-        );
-        Ok(found.filter(|(range, ..)| range.start >= self.at).collect())
+        last: bool,
+    ) -> Result<Look, ReplyRefusal> {
+        let (text, engine) = (self.slice(window), sight.cx.engine);
+        if !last {
+            return Ok(engine.look(text, self.field())?);
+        }
+        let findings = engine.find(text, self.field())?;
+        Ok(Look {
+            findings,
+            settled: text.len(),
+            open: None,
+        })
+    }
+
+    /// The engine's findings from what is undecided on.
+    pub(super) fn findings(&self, look: &Look, window: usize) -> Vec<Found> {
+        let counts = |finding: &&Finding| {
+            (finding.certain || !self.certain_only) && window + finding.start >= self.at
+        };
+        let found = look.findings.iter().filter(counts);
+        found
+            .map(|found| {
+                (
+                    window + found.start..window + found.end,
+                    found.label,
+                    found.rule,
+                )
+            })
+            .collect()
     }
 
     /// What is to be replaced among what starts before `limit`, in order. Tokens of the session

@@ -14,7 +14,7 @@ use super::span::Span;
 use super::tolerant::{Tokens, tokens};
 use super::{Decided, ReplyRefusal, Sight};
 use crate::engine::Engine;
-use crate::finding::{Field, Open};
+use crate::finding::{Field, Look, Open};
 use crate::policy::Direction;
 
 /// Findings that start in the same cell are made in windows with the same start.
@@ -122,12 +122,10 @@ impl Text {
                 return Ok(());
             }
             let before = self.at;
-            self.decide(sight, to, last, out)?;
-            if self.at == before {
-                if !grid || to - self.at < GRID {
-                    return Ok(());
+            if let Some(look) = self.decide(sight, to, last, out)? {
+                if grid && to - self.at >= GRID {
+                    self.give_up(sight, to, look, out)?;
                 }
-                self.give_up(sight, to, out)?;
                 if self.at == before {
                     return Ok(());
                 }
@@ -135,22 +133,17 @@ impl Text {
         }
     }
 
-    /// Decides as much of the cell at hand as can be.
+    /// Decides as much of the cell at hand as can be. What the engine saw, if that is nothing.
     fn decide(
         &mut self,
         sight: &mut Sight<'_>,
         to: usize,
         last: bool,
         out: &mut Decided,
-    ) -> Result<(), ReplyRefusal> {
+    ) -> Result<Option<Look>, ReplyRefusal> {
         let (at, window) = (self.at, self.window());
-        let text = self.slice(window..to);
-        let engine = sight.cx.engine;
-        let settled = if last {
-            to
-        } else {
-            window + engine.undecided(text, self.field())
-        };
+        let look = self.look(sight, window..to, last)?;
+        let settled = if last { to } else { window + look.settled };
         let Tokens { found, hold } = tokens(self.slice(at..to), sight.cx.vault, last);
         let found: Vec<_> = found
             .into_iter()
@@ -159,9 +152,9 @@ impl Text {
         let cell = self.boundary((at / CELL + 1) * CELL).min(to);
         let mut limit = settled.min(at + hold).min(cell);
         if limit <= at {
-            return Ok(());
+            return Ok(Some(look));
         }
-        let findings = self.findings(sight, window..to)?;
+        let findings = self.findings(&look, window);
         // A span that is not whole yet waits, and so does everything behind it.
         for (range, _) in &found {
             if range.start < limit && range.end > settled {
@@ -169,12 +162,13 @@ impl Text {
             }
         }
         for (range, ..) in &findings {
-            if range.start < limit && range.start >= at && range.end > settled.min(at + hold) {
+            if range.start < limit && range.end > settled.min(at + hold) {
                 limit = range.start;
             }
         }
         let spans = self.spans(sight, &found, findings, limit)?;
-        self.release(sight, spans, limit, out)
+        self.release(sight, spans, limit, out)?;
+        Ok((self.at == at).then_some(look))
     }
 
     /// Enters the replacements and counts the text up to `limit`, or the end of the last span,

@@ -154,7 +154,7 @@ fn session() -> (Session, [String; 2]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
     fn cuts_do_not_matter(
