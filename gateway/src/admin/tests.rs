@@ -174,7 +174,7 @@ async fn after_a_crash_sessions_go_on_where_the_log_ends() {
     office.book.append(settled.clone()).await.unwrap();
     let copy = tempfile::tempdir().unwrap();
     copy_tree(&config.data_dir, copy.path());
-    turn.finish(settled.bytes()).await.unwrap();
+    turn.settle(settled.clone()).await.unwrap();
     office.close().await.unwrap();
 
     config.data_dir = copy.path().to_owned();

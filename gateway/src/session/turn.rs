@@ -70,7 +70,7 @@ pub(super) struct Head {
 
 /// One turn of a session. Nobody else can write the session while it lasts.
 ///
-/// It ends with [`Turn::finish`] or [`Turn::release`]. One that is merely dropped keeps nothing that
+/// It ends with [`Turn::settle`] or [`Turn::release`]. One that is merely dropped keeps nothing that
 /// was not recorded; the next turn of this process then takes its lease over, that of another
 /// process waits until the lease runs out.
 pub struct Turn {
@@ -120,7 +120,7 @@ impl Turn {
         &self.state
     }
 
-    /// The session's state, to be changed; kept with the next [`Turn::record`], [`Turn::finish`] or
+    /// The session's state, to be changed; kept with the next [`Turn::admit`], [`Turn::settle`] or
     /// [`Turn::release`].
     pub fn state_mut(&mut self) -> &mut SessionState {
         &mut self.state
@@ -146,8 +146,9 @@ impl Turn {
     /// lease is kept and lasts anew.
     ///
     /// # Errors
-    /// [`SessionError::Log`]: the store has it, the log may not; [`Turn::release`] the turn. Else as
-    /// for [`Turn::record`]. What only one of them has, the session's next turn declares.
+    /// [`SessionError::Log`]: the store has it, the log may not; [`Turn::release`] the turn. Any
+    /// other: the turn is over, because it was overtaken or the store failed. What only one of the
+    /// two has, the session's next turn declares.
     pub async fn admit(&mut self, event: Event) -> Result<(), SessionError> {
         let bytes = event.bytes().to_vec();
         let journal = Arc::clone(&self.shared.journal);
@@ -171,8 +172,7 @@ impl Turn {
     pub async fn settle(mut self, event: Event) -> Result<(), SessionError> {
         let bytes = event.bytes().to_vec();
         let journal = Arc::clone(&self.shared.journal);
-        let stored = self.commit(Some(&bytes), Lease::Free, Durable::Soon);
-        let (stored, logged) = tokio::join!(stored, journal.take(event));
+        let (stored, logged) = tokio::join!(self.finish(&bytes), journal.take(event));
         if logged.is_err() {
             self.unlogged();
         }
@@ -180,33 +180,21 @@ impl Turn {
         logged.map_err(|_| SessionError::Log)
     }
 
-    /// Keeps the state as it is now and advances the chain over `event`, which carried
-    /// [`Turn::link`]; durable when it returns. The lease is kept and lasts anew.
-    ///
-    /// For callers that write the event into the log themselves, at the same time; if the log does
-    /// not take it, they say so with [`Turn::unlogged`].
-    ///
-    /// # Errors
-    /// The turn is over: it was overtaken, or the store failed. If the log has the event all the
-    /// same, the next turn finds out and says so.
-    pub async fn record(&mut self, event: &[u8]) -> Result<(), SessionError> {
+    /// The store's part of [`Turn::admit`].
+    pub(super) async fn record(&mut self, event: &[u8]) -> Result<(), SessionError> {
         let lease = Lease::Keep(self.shared.limits.lease);
         self.commit(Some(event), lease, Durable::Now).await
     }
 
-    /// Keeps the state as it is now, advances the chain over `event`, and ends the turn. Not
-    /// synced: a crash can lose it, and the log's recovery then brings the chain up to date.
-    ///
-    /// # Errors
-    /// As for [`Turn::record`].
-    pub async fn finish(mut self, event: &[u8]) -> Result<(), SessionError> {
+    /// The store's part of [`Turn::settle`].
+    pub(super) async fn finish(&mut self, event: &[u8]) -> Result<(), SessionError> {
         self.commit(Some(event), Lease::Free, Durable::Soon).await
     }
 
     /// Keeps the state as it is now and ends the turn, with nothing for the log.
     ///
     /// # Errors
-    /// As for [`Turn::record`].
+    /// As for [`Turn::admit`].
     pub async fn release(mut self) -> Result<(), SessionError> {
         self.commit(None, Lease::Free, Durable::Soon).await
     }
@@ -230,7 +218,7 @@ impl Turn {
 
     /// Notes that the log did not take the last event that was recorded. The session's next turn
     /// then writes `audit.gap` with its number.
-    pub fn unlogged(&mut self) {
+    fn unlogged(&mut self) {
         let missing = self.state.link.sseq.saturating_sub(1);
         if !self.state.gaps.contains(&missing) {
             self.state.gaps.push(missing);

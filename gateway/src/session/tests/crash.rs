@@ -192,8 +192,8 @@ async fn what_the_log_did_not_take_is_declared() {
     let id = opened.id.expose().as_str();
     let mut turn = house.sessions.turn(&ann, Some(id)).await.unwrap();
     house.pages.refuse(true);
-    assert!(record(&house, &mut turn, LOGGED).await.is_err());
-    turn.unlogged();
+    let refused = Event::from_bytes(event(&turn, LOGGED)).unwrap();
+    assert!(matches!(turn.admit(refused).await, Err(SessionError::Log)));
     turn.release().await.unwrap();
     // While the log refuses, no turn begins, and nothing is forgotten.
     assert!(matches!(

@@ -161,7 +161,7 @@ pub(super) async fn record(house: &House, turn: &mut Turn, kind: &str) -> Result
 }
 
 /// Ends a turn with an event.
-pub(super) async fn finish(house: &House, turn: Turn, kind: &str) {
+pub(super) async fn finish(house: &House, mut turn: Turn, kind: &str) {
     let event = event(&turn, kind);
     house
         .pages
