@@ -74,26 +74,28 @@ impl Certificate {
             .decode(signature.sig.as_bytes())
             .map_err(|_| malformed)?;
         let body: Payload<'_> = serde_json::from_slice(&payload).map_err(|_| malformed)?;
-        if body.gatehouse != 1 {
-            return Err(CertificateError::Newer);
-        }
         let certificate = Self {
             writer: body.w.to_owned(),
             key: Key::parse(body.key).map_err(|_| malformed)?,
             issuer: Key::parse(body.issuer).map_err(|_| malformed)?,
             issued: body.ts.to_owned(),
         };
-        let deployment = names::deployment_of(&certificate.writer).ok_or(malformed)?;
-        if certificate.key.name() != names::origin(deployment, &certificate.writer)
-            || certificate.payload() != payload
-            || certificate.envelope(&payload, &signed) != bytes
-        {
-            return Err(malformed);
-        }
+        // Only what is signed is believed, the version included.
         let message = pre_authentication(envelope.payload_type, &payload);
-        match sign::verify(certificate.issuer.public(), &message, &signed) {
-            true => Ok(certificate),
-            false => Err(CertificateError::Signature),
+        if !sign::verify(certificate.issuer.public(), &message, &signed) {
+            return Err(CertificateError::Signature);
+        }
+        if body.gatehouse > 1 {
+            return Err(CertificateError::Newer);
+        }
+        let deployment = names::deployment_of(&certificate.writer).ok_or(malformed)?;
+        let exact = certificate.key.name() == names::origin(deployment, &certificate.writer)
+            && certificate.payload() == payload
+            && certificate.envelope(&payload, &signed) == bytes;
+        if exact {
+            Ok(certificate)
+        } else {
+            Err(malformed)
         }
     }
 

@@ -1,4 +1,12 @@
 //! Integration tests, one binary: the program itself, on logs of the real writer.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "clippy's leave for tests does not reach the helpers of an integration test"
+)]
 
 use std::{
     path::{Path, PathBuf},

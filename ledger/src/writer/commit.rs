@@ -8,7 +8,7 @@ use std::{
     sync::{
         Arc,
         atomic::Ordering,
-        mpsc::{Receiver, RecvTimeoutError, Sender},
+        mpsc::{Receiver, Sender},
     },
     time::Duration,
 };
@@ -16,7 +16,8 @@ use std::{
 use gatehouse_envelope::sign::Signer;
 
 use super::{
-    Disk, Durability, Mode, OpenError, Options, Shared,
+    Disk, Mode, OpenError, Options, Shared,
+    queue::{BATCH, BATCH_BYTES, Entry, Message, Then, answer_taken, fill},
     ship::Shipment,
     stream::Stream,
     ticket::{AppendError, Completer, Position},
@@ -24,39 +25,14 @@ use super::{
 use crate::{
     clock::{Clock, Stamp},
     event::{Event, EventError},
+    names,
     wal::AppendFault,
 };
 
-/// The most events of one batch.
-const BATCH: usize = 1024;
-/// The most bytes of one batch. A segment is ended this much before its limit, so that it never
-/// exceeds it.
-const BATCH_BYTES: u64 = 1 << 20;
 /// How long something written may wait for its sync when nobody asks for it.
 const LAZY_SYNC_US: u64 = 100_000;
 /// How often the disk is looked at.
 const DISK_US: u64 = 1_000_000;
-
-/// What the handle sends.
-pub(super) enum Message {
-    Append(Entry),
-    Close,
-    Flush(Completer),
-}
-
-/// What ends a batch besides its size.
-enum Then {
-    Close,
-    Flush(Completer),
-    GoOn,
-}
-
-/// One event that waits.
-pub(super) struct Entry {
-    pub(super) event: Event,
-    pub(super) durability: Durability,
-    pub(super) completer: Completer,
-}
 
 pub(super) struct Committer {
     options: Options,
@@ -116,6 +92,12 @@ impl Committer {
             frames,
             due,
         })
+    }
+
+    /// The name and the bytes of the first stream's certificate.
+    pub(super) fn certificate(&self) -> (String, &str) {
+        let identity = &self.stream.identity;
+        (names::certificate(&identity.writer), &identity.certificate)
     }
 
     /// Runs until the handle closes or goes away.
@@ -361,45 +343,6 @@ impl Committer {
         self.shared.fail();
         AppendError::Failed
     }
-}
-
-/// Waits for an event and takes what else is there.
-fn fill(batch: &mut Vec<Entry>, queue: &Receiver<Message>, patience: Duration) -> Then {
-    let mut message = match queue.recv_timeout(patience) {
-        Ok(message) => message,
-        Err(RecvTimeoutError::Timeout) => return Then::GoOn,
-        Err(RecvTimeoutError::Disconnected) => return Then::Close,
-    };
-    let mut bytes = 0;
-    loop {
-        match message {
-            Message::Append(entry) => {
-                bytes += entry.event.bytes().len() as u64 + 512;
-                batch.push(entry);
-            }
-            Message::Close => return Then::Close,
-            Message::Flush(completer) => return Then::Flush(completer),
-        }
-        if batch.len() >= BATCH || bytes >= BATCH_BYTES / 2 {
-            return Then::GoOn;
-        }
-        match queue.try_recv() {
-            Ok(next) => message = next,
-            Err(_) => return Then::GoOn,
-        }
-    }
-}
-
-/// Answers those who only wanted their event written; gives back the others with their numbers.
-fn answer_taken(batch: &mut Vec<Entry>, first: u64) -> Vec<(u64, Completer)> {
-    let mut waiting = Vec::with_capacity(batch.len());
-    for (seq, entry) in (first..).zip(batch.drain(..)) {
-        match entry.durability {
-            Durability::Durable => waiting.push((seq, entry.completer)),
-            Durability::Taken => entry.completer.complete(Ok(Position { seq: Some(seq) })),
-        }
-    }
-    waiting
 }
 
 /// Opens a stream whose first record is on the disk when this returns.

@@ -16,8 +16,9 @@ use gatehouse_ledger::{
     clock::{Clock, Stamp},
     event::Event,
     note::Key,
-    store::{LedgerStore, Memory},
+    store::{Fetcher, LedgerStore, Memory},
     trust::Trust,
+    verify::{Report, Verifier},
 };
 
 /// 2026-11-29T14:05:00Z.
@@ -98,6 +99,10 @@ impl Deployment {
     }
 }
 
+pub(crate) fn verify(log: &dyn Fetcher, trust: &Trust) -> Report {
+    Verifier::new(Some(trust)).verify(log, |_| {})
+}
+
 /// Waits for what another thread does.
 pub(crate) fn wait(done: impl Fn() -> bool) {
     for _ in 0..5000 {
@@ -117,9 +122,14 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// The next event: sessions take turns, and exchanges are admitted and settled.
+    /// The next event. Every third is one of a session: sessions take turns, and their exchanges
+    /// are admitted and settled.
     pub(crate) fn next(&mut self) -> Event {
-        let session = self.made % 3;
+        let (session, other) = (self.made / 3 % 3, !self.made.is_multiple_of(3));
+        self.made += 1;
+        if other {
+            return Event::kind("clock.status").finish().unwrap();
+        }
         let (sseq, sprev) = self.last.get(&session).copied().unwrap_or_default();
         let mut event = Event::kind(match sseq {
             0 => "session.open",
@@ -135,7 +145,6 @@ impl Sessions {
             .hex("sprev", &sprev);
         let event = event.finish().unwrap();
         self.last.insert(session, (sseq + 1, event.digest()));
-        self.made += 1;
         event
     }
 }

@@ -1,4 +1,16 @@
 //! Integration tests, one binary.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "clippy's leave for tests does not reach the helpers of an integration test"
+)]
 
+mod changed;
+mod crash;
 mod log;
+mod mutate;
+mod recover;
 mod writer;

@@ -1,0 +1,86 @@
+//! What a ledger is told at the start, and what it tells about itself.
+
+use std::{path::PathBuf, time::Duration};
+
+use crate::segment::SEGMENT_BYTES;
+
+/// What a ledger needs to know.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The directory that holds `wal/` and `trust.policy`.
+    pub data_dir: PathBuf,
+    /// The deployment's name: `a-z0-9-`, up to 40 characters.
+    pub deployment: String,
+    /// What an append waits for.
+    pub mode: Mode,
+    /// When segments are stored and heartbeats written.
+    pub pace: Pace,
+}
+
+/// What a durable append waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Nothing but a place in the queue. A crash loses events without a trace in the log.
+    Async,
+    /// The sync of the write-ahead log: survives the process and the machine's power, not its disk.
+    Local,
+    /// The sync, and the segment with the event put into the store. For a [`crate::store::Dir`]
+    /// that is a second file with its own syncs, on whatever volume the directory is.
+    Strict,
+}
+
+impl Mode {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Async => "async",
+            Self::Local => "local",
+            Self::Strict => "strict",
+        }
+    }
+}
+
+/// When segments are stored and heartbeats written.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// How long the first event of a segment waits.
+    pub flush_after: Duration,
+    /// How many bytes of write-ahead log make a segment at the latest.
+    pub flush_bytes: u64,
+    /// How often a heartbeat is written.
+    pub heartbeat: Duration,
+    /// How long a file of the write-ahead log is kept after its segment was stored: as long as the
+    /// session store may lag behind (see [`Recovery::links`]).
+    pub keep: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            flush_after: Duration::from_secs(5),
+            flush_bytes: SEGMENT_BYTES,
+            heartbeat: Duration::from_secs(10),
+            keep: Duration::from_secs(60),
+        }
+    }
+}
+
+/// How an event has to be kept when its ticket completes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// As [`Mode`] has it.
+    Durable,
+    /// Written to the log's file, not yet synced: survives the process, not the machine's power.
+    Taken,
+}
+
+/// How the ledger is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// Nothing is written any more.
+    pub failed: bool,
+    /// Durable appends are refused, because the disk is nearly full.
+    pub disk_full: bool,
+    /// Files of the write-ahead log whose segments are not stored yet. More than a few mean that
+    /// the store does not answer.
+    pub waiting: u64,
+}
