@@ -87,7 +87,7 @@ fn count(database: &Database) -> usize {
         .count()
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn writes_that_wait_share_a_sync() {
     let (disk, database) = database();
     add(&database, 0, Durable::Now).await.unwrap();
@@ -102,7 +102,10 @@ async fn writes_that_wait_share_a_sync() {
         let database = Arc::clone(&database);
         writers.spawn(async move { add(&database, row, Durable::Now).await });
     }
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    // Each task of this one thread runs up to its wait, which is after its write is in the queue.
+    for _ in 0..3 {
+        tokio::task::yield_now().await;
+    }
     disk.close_gate(false);
     while let Some(written) = writers.join_next().await {
         written.unwrap().unwrap();
@@ -117,9 +120,12 @@ async fn a_later_write_is_visible_unsynced_and_soon_synced() {
     let (disk, database) = database();
     add(&database, 0, Durable::Now).await.unwrap();
     let before = disk.syncs.load(Ordering::SeqCst);
+    let asked = std::time::Instant::now();
     add(&database, 1, Durable::Soon).await.unwrap();
     assert_eq!(count(&database), 2);
-    assert_eq!(disk.syncs.load(Ordering::SeqCst), before);
+    let syncs = disk.syncs.load(Ordering::SeqCst);
+    // On a machine so slow that it has settled already, there is nothing to see.
+    assert!(syncs == before || asked.elapsed() >= SETTLE);
     tokio::time::sleep(3 * SETTLE).await;
     let settled = disk.syncs.load(Ordering::SeqCst);
     assert!(settled > before);
