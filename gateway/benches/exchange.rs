@@ -5,6 +5,7 @@
 
 #![allow(
     clippy::expect_used,
+    clippy::panic,
     clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a bench is a program for people"

@@ -14,20 +14,20 @@ const MAIL: &str = "lena.fors@example.org";
 
 /// Which protocol a stream speaks.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Speaks {
+pub(crate) enum Speaks {
     Anthropic,
     OpenAi,
 }
 
 impl Speaks {
-    pub fn path(self) -> &'static str {
+    pub(crate) fn path(self) -> &'static str {
         match self {
             Speaks::Anthropic => "/v1/messages",
             Speaks::OpenAi => "/v1/chat/completions",
         }
     }
 
-    pub fn request(self, content: &str) -> Value {
+    pub(crate) fn request(self, content: &str) -> Value {
         match self {
             Speaks::Anthropic => json!({"model": "c", "max_tokens": 64, "stream": true,
                 "messages": [{"role": "user", "content": content}]}),
@@ -37,7 +37,7 @@ impl Speaks {
     }
 
     /// A whole stream whose text comes in these pieces.
-    pub fn texts(self, pieces: &[&str]) -> Vec<String> {
+    pub(crate) fn texts(self, pieces: &[&str]) -> Vec<String> {
         let mut events = Vec::new();
         match self {
             Speaks::OpenAi => {
@@ -68,7 +68,7 @@ impl Speaks {
     }
 
     /// A whole stream with one tool call, whose arguments come in these pieces.
-    pub fn arguments(self, pieces: &[&str]) -> Vec<String> {
+    pub(crate) fn arguments(self, pieces: &[&str]) -> Vec<String> {
         let mut events = Vec::new();
         match self {
             Speaks::OpenAi => {
@@ -104,13 +104,13 @@ impl Speaks {
     }
 }
 
-pub fn chunk(index: u64, delta: &Value, finish: Value) -> String {
+pub(crate) fn chunk(index: u64, delta: &Value, finish: Value) -> String {
     let data = json!({"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m",
         "choices": [{"index": index, "delta": delta, "finish_reason": finish}]});
     format!("data: {data}\n\n")
 }
 
-pub fn event(data: Value) -> String {
+pub(crate) fn event(data: Value) -> String {
     format!(
         "event: {}\ndata: {data}\n\n",
         data["type"].as_str().unwrap()
@@ -118,7 +118,7 @@ pub fn event(data: Value) -> String {
 }
 
 /// The text that a client joins from the events, of one choice or of all blocks.
-pub fn text_of(answer: &Answer, choice: u64) -> String {
+pub(crate) fn text_of(answer: &Answer, choice: u64) -> String {
     let mut text = String::new();
     for data in answer.data() {
         for part in data["choices"].as_array().into_iter().flatten() {
@@ -132,7 +132,7 @@ pub fn text_of(answer: &Answer, choice: u64) -> String {
 }
 
 /// The tool arguments that a client joins.
-pub fn arguments_of(answer: &Answer) -> String {
+pub(crate) fn arguments_of(answer: &Answer) -> String {
     let mut text = String::new();
     for data in answer.data() {
         let call = &data["choices"][0]["delta"]["tool_calls"][0];

@@ -21,7 +21,7 @@ fn completion(content: &str) -> String {
 }
 
 /// The first token in a text.
-pub fn token(text: &str) -> String {
+pub(crate) fn token(text: &str) -> String {
     let start = text
         .find("<EMAIL_")
         .unwrap_or_else(|| panic!("no token in {text}"));

@@ -9,32 +9,32 @@ use tokio::net::TcpStream;
 
 /// A caller with a key.
 #[derive(Clone)]
-pub struct Caller {
-    pub address: SocketAddr,
-    pub token: String,
+pub(crate) struct Caller {
+    pub(crate) address: SocketAddr,
+    pub(crate) token: String,
 }
 
 /// A reply, as the bytes say.
-pub struct Answer {
-    pub status: u16,
-    pub head: String,
-    pub body: Vec<u8>,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
     /// Whether the framing says that the body is whole.
-    pub complete: bool,
+    pub(crate) complete: bool,
     /// Everything that came.
-    pub raw: Vec<u8>,
+    pub(crate) raw: Vec<u8>,
 }
 
 impl Answer {
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("not JSON: {}", self.text()))
     }
 
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    pub fn header(&self, name: &str) -> Option<String> {
+    pub(crate) fn header(&self, name: &str) -> Option<String> {
         self.head.lines().find_map(|line| {
             let (key, value) = line.split_once(':')?;
             key.eq_ignore_ascii_case(name)
@@ -43,7 +43,7 @@ impl Answer {
     }
 
     /// The events' names and data.
-    pub fn events(&self) -> Vec<(Option<String>, String)> {
+    pub(crate) fn events(&self) -> Vec<(Option<String>, String)> {
         let mut events = Vec::new();
         let text = String::from_utf8(self.body.clone()).unwrap();
         for block in text
@@ -67,7 +67,7 @@ impl Answer {
     }
 
     /// The events' data that is JSON.
-    pub fn data(&self) -> Vec<Value> {
+    pub(crate) fn data(&self) -> Vec<Value> {
         self.events()
             .iter()
             .filter_map(|(_, data)| serde_json::from_str(data).ok())
@@ -75,14 +75,14 @@ impl Answer {
     }
 
     /// Whether the protocol's own end marker was sent.
-    pub fn ended(&self) -> bool {
+    pub(crate) fn ended(&self) -> bool {
         self.events()
             .iter()
             .any(|(_, data)| data == "[DONE]" || data.contains("\"message_stop\""))
     }
 
     /// The `code` of the error reply or error event, if there is one.
-    pub fn error(&self) -> Option<String> {
+    pub(crate) fn error(&self) -> Option<String> {
         let data = if self.head.contains("text/event-stream") {
             self.data()
         } else {
@@ -95,7 +95,7 @@ impl Answer {
 
 impl Caller {
     /// A request's bytes.
-    pub fn request(&self, method: &str, path: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+    pub(crate) fn request(&self, method: &str, path: &str, headers: &str, body: &[u8]) -> Vec<u8> {
         let mut bytes = format!(
             "{method} {path} HTTP/1.1\r\nhost: gate\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n{headers}\r\n",
             self.token,
@@ -107,22 +107,22 @@ impl Caller {
     }
 
     /// Sends a JSON body to a path, on a connection of its own.
-    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
         self.post_bytes(path, body.to_string().as_bytes()).await
     }
 
-    pub async fn post_bytes(&self, path: &str, body: &[u8]) -> Answer {
+    pub(crate) async fn post_bytes(&self, path: &str, body: &[u8]) -> Answer {
         self.send(&self.request("POST", path, "connection: close\r\n", body))
             .await
     }
 
-    pub async fn get(&self, path: &str, headers: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str, headers: &str) -> Answer {
         self.send(&self.request("GET", path, &format!("connection: close\r\n{headers}"), b""))
             .await
     }
 
     /// Writes bytes, and reads until the connection ends or falls silent.
-    pub async fn send(&self, bytes: &[u8]) -> Answer {
+    pub(crate) async fn send(&self, bytes: &[u8]) -> Answer {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         // The gateway may answer and close before it has read everything.
         let _ = stream.write_all(bytes).await;
@@ -131,7 +131,7 @@ impl Caller {
 }
 
 /// Reads until the connection ends, or until nothing has come for `patience`.
-pub async fn read(stream: &mut TcpStream, patience: Duration) -> Answer {
+pub(crate) async fn read(stream: &mut TcpStream, patience: Duration) -> Answer {
     let mut raw = Vec::new();
     let mut part = vec![0; 65536];
     while let Ok(Ok(count)) = tokio::time::timeout(patience, stream.read(&mut part)).await {
@@ -144,7 +144,7 @@ pub async fn read(stream: &mut TcpStream, patience: Duration) -> Answer {
 }
 
 /// Takes a reply apart.
-pub fn parse(raw: Vec<u8>) -> Answer {
+pub(crate) fn parse(raw: Vec<u8>) -> Answer {
     let Some(end) = raw.windows(4).position(|four| four == b"\r\n\r\n") else {
         let head = String::from_utf8_lossy(&raw).into_owned();
         return Answer {

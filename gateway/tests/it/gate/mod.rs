@@ -1,7 +1,7 @@
 //! A gateway in this process, a scripted provider behind it, and a caller that sees raw bytes.
 
-pub mod caller;
-pub mod provider;
+pub(crate) mod caller;
+pub(crate) mod provider;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,25 +9,25 @@ use std::path::PathBuf;
 use gatehouse::config::{Config, Environment, Overrides};
 use gatehouse::serve::{Running, up};
 
-pub use caller::{Answer, Caller};
-pub use provider::{FakeProvider, Script};
+pub(crate) use caller::{Answer, Caller};
+pub(crate) use provider::{FakeProvider, Script};
 
 /// A running gateway in front of a fake provider.
-pub struct Gate {
-    pub running: Running,
-    pub provider: FakeProvider,
-    pub token: String,
-    pub data: tempfile::TempDir,
+pub(crate) struct Gate {
+    pub(crate) running: Running,
+    pub(crate) provider: FakeProvider,
+    pub(crate) token: String,
+    pub(crate) data: tempfile::TempDir,
 }
 
 impl Gate {
     /// With the default policy and limits.
-    pub async fn up() -> Gate {
+    pub(crate) async fn up() -> Gate {
         Gate::with("", |_| {}).await
     }
 
     /// With lines of a redaction policy, and changes to the configuration.
-    pub async fn with(policy: &str, change: impl FnOnce(&mut Config)) -> Gate {
+    pub(crate) async fn with(policy: &str, change: impl FnOnce(&mut Config)) -> Gate {
         let provider = FakeProvider::start().await;
         let data = tempfile::tempdir().unwrap();
         let config = configuration(&data, provider.address, policy, change);
@@ -42,7 +42,7 @@ impl Gate {
     }
 
     /// A caller with the first key.
-    pub fn caller(&self) -> Caller {
+    pub(crate) fn caller(&self) -> Caller {
         Caller {
             address: self.running.address(),
             token: self.token.clone(),
@@ -50,7 +50,7 @@ impl Gate {
     }
 
     /// Stops the gateway and gives back every record that it wrote.
-    pub async fn records(self) -> Vec<serde_json::Value> {
+    pub(crate) async fn records(self) -> Vec<serde_json::Value> {
         let Gate {
             running,
             data,
@@ -63,7 +63,7 @@ impl Gate {
 }
 
 /// Every record in a data directory's ledger, in the order of its files and lines.
-pub fn records(data: &std::path::Path) -> Vec<serde_json::Value> {
+pub(crate) fn records(data: &std::path::Path) -> Vec<serde_json::Value> {
     let mut files = Vec::new();
     collect(&data.join("ledger"), &mut files);
     files.sort();
@@ -83,7 +83,7 @@ pub fn records(data: &std::path::Path) -> Vec<serde_json::Value> {
 }
 
 /// Every file below a directory.
-pub fn collect(directory: &std::path::Path, files: &mut Vec<PathBuf>) {
+pub(crate) fn collect(directory: &std::path::Path, files: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(directory) else {
         return;
     };
@@ -144,13 +144,13 @@ fn configuration(
 }
 
 /// The kinds of the records of exchanges, in order.
-pub fn exchanges(records: &[serde_json::Value]) -> Vec<&str> {
+pub(crate) fn exchanges(records: &[serde_json::Value]) -> Vec<&str> {
     let kinds = records.iter().filter_map(|record| record["kind"].as_str());
     kinds.filter(|kind| kind.starts_with("exchange.")).collect()
 }
 
 /// The one record of a kind.
-pub fn only<'r>(records: &'r [serde_json::Value], kind: &str) -> &'r serde_json::Value {
+pub(crate) fn only<'r>(records: &'r [serde_json::Value], kind: &str) -> &'r serde_json::Value {
     let mut found = records.iter().filter(|record| record["kind"] == kind);
     let one = found.next().unwrap_or_else(|| panic!("no {kind}"));
     assert!(found.next().is_none(), "more than one {kind}");

@@ -10,24 +10,24 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// What a provider received.
 #[derive(Clone)]
-pub struct Received {
-    pub head: String,
-    pub body: Vec<u8>,
+pub(crate) struct Received {
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Received {
-    pub fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap()
     }
 
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8(self.body.clone()).unwrap()
     }
 }
 
 /// How a reply ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub(crate) enum End {
     /// With the last chunk.
     Clean,
     /// The connection is closed without the last chunk.
@@ -40,24 +40,24 @@ pub enum End {
 
 /// What the provider does with a request.
 #[derive(Clone)]
-pub struct Script {
-    pub status: u16,
-    pub headers: Vec<(&'static str, String)>,
-    pub writes: Writes,
-    pub chunked: bool,
-    pub end: End,
+pub(crate) struct Script {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) writes: Writes,
+    pub(crate) chunked: bool,
+    pub(crate) end: End,
 }
 
 type Make = Arc<dyn Fn(&Received) -> Vec<Vec<u8>> + Send + Sync>;
 
 #[derive(Clone)]
-pub enum Writes {
+pub(crate) enum Writes {
     Fixed(Vec<Vec<u8>>),
     Made(Make),
 }
 
 impl Script {
-    pub fn json(body: &str) -> Script {
+    pub(crate) fn json(body: &str) -> Script {
         Script {
             status: 200,
             headers: vec![("content-type", "application/json".into())],
@@ -67,7 +67,7 @@ impl Script {
         }
     }
 
-    pub fn events(writes: Vec<Vec<u8>>) -> Script {
+    pub(crate) fn events(writes: Vec<Vec<u8>>) -> Script {
         Script {
             headers: vec![("content-type", "text/event-stream".into())],
             writes: Writes::Fixed(writes),
@@ -75,7 +75,7 @@ impl Script {
         }
     }
 
-    pub fn made(
+    pub(crate) fn made(
         mut self,
         make: impl Fn(&Received) -> Vec<Vec<u8>> + Send + Sync + 'static,
     ) -> Script {
@@ -83,37 +83,37 @@ impl Script {
         self
     }
 
-    pub fn status(mut self, status: u16) -> Script {
+    pub(crate) fn status(mut self, status: u16) -> Script {
         self.status = status;
         self
     }
 
-    pub fn header(mut self, name: &'static str, value: &str) -> Script {
+    pub(crate) fn header(mut self, name: &'static str, value: &str) -> Script {
         self.headers.push((name, value.to_owned()));
         self
     }
 
-    pub fn end(mut self, end: End) -> Script {
+    pub(crate) fn end(mut self, end: End) -> Script {
         self.end = end;
         self
     }
 
     /// The end of the body is the end of the connection.
-    pub fn close_delimited(mut self) -> Script {
+    pub(crate) fn close_delimited(mut self) -> Script {
         self.chunked = false;
         self
     }
 }
 
 /// The provider.
-pub struct FakeProvider {
-    pub address: SocketAddr,
+pub(crate) struct FakeProvider {
+    pub(crate) address: SocketAddr,
     script: Arc<Mutex<Script>>,
     received: Arc<Mutex<Vec<Received>>>,
 }
 
 impl FakeProvider {
-    pub async fn start() -> FakeProvider {
+    pub(crate) async fn start() -> FakeProvider {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let script = Arc::new(Mutex::new(Script::json("{}")));
@@ -135,12 +135,12 @@ impl FakeProvider {
     }
 
     /// Plays this from now on, and forgets what was received.
-    pub fn play(&self, script: Script) {
+    pub(crate) fn play(&self, script: Script) {
         *self.script.lock() = script;
         self.received.lock().clear();
     }
 
-    pub fn received(&self) -> Vec<Received> {
+    pub(crate) fn received(&self) -> Vec<Received> {
         self.received.lock().clone()
     }
 }
@@ -149,7 +149,7 @@ impl FakeProvider {
     clippy::disallowed_methods,
     reason = "a test's tasks end with its runtime"
 )]
-pub fn spawn(task: impl Future<Output = ()> + Send + 'static) {
+pub(crate) fn spawn(task: impl Future<Output = ()> + Send + 'static) {
     tokio::spawn(task);
 }
 
@@ -222,7 +222,7 @@ async fn read(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Result<O
                 return Ok(Some(Received { head, body }));
             }
         }
-        let mut part = [0; 65536];
+        let mut part = vec![0; 65536];
         let count = stream.read(&mut part).await?;
         if count == 0 {
             return Ok(None);
