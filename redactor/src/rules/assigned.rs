@@ -25,7 +25,7 @@ const PASSWORDS: &str = assigned!(
     r"(?:admin|app|client|db|ftp|http|ldap|my|mysql|pg|postgres|redis|root|service|smtp|ssh|svc|user|web)?(?:pass[_-]?(?:word|wd|phrase|code)|passwort|passw|pass|pwd|pw|pswd|psw|kennwort|kodewort|contrase(?:n|\xC3\xB1)a|clave|has(?:l|\xC5\x82)o|senha|mot[ _]de[ _]passe|wachtwoord|l(?:o|\xC3\xB6)senord|adgangskode|heslo|jelsz(?:o|\xC3\xB3)|\xD0\xBF\xD0\xB0\xD1\x80\xD0\xBE\xD0\xBB\xD1\x8C|\xE5\xAF\x86\xE7\xA0\x81)"
 );
 const TOKENS: &str = assigned!(
-    r"(?:api|access|account|app|auth|client|consumer|encryption|license|master|private|public|secret|service|session|shared|sign(?:ing)?|storage|subscription|webhook)[ _.-]?(?:access[ _.-]?)?(?:key|secret|token|pass)|secret|token|credentials?|auth|bearer|session(?:id)?|cookie|sid|jwt|dsn|signature|nonce|otp"
+    r"(?:api|access|account|app|auth|client|consumer|encryption|license|master|private|public|secret|service|session|shared|sign(?:ing)?|storage|subscription|webhook)[ _.-]?(?:access[ _.-]?)?(?:key|secret|token|pass)|secret|token|credentials?|auth|bearer|session(?:id)?|cookie|sid|jwt|dsn|(?:amz|goog)-signature|sig|nonce|otp"
 );
 const AUTHORIZATION: &str = r#"(?i)(?:proxy-)?authorization(?:\\?["'`])?\]?[ \t]{0,4}(?:=>|[:=,])[ \t]{0,4}(?:\\?["'`])?(?:basic|bearer|token|apikey|api-key|digest|key)[ =]{1,4}"#;
 const BEARER: &str = r"(?i)bearer[ ]{1,3}";
@@ -100,6 +100,10 @@ fn password(candidate: &Candidate<'_>) -> Option<Hit> {
 fn token(candidate: &Candidate<'_>) -> Option<Hit> {
     let head = candidate.text.get(candidate.start..candidate.head)?;
     let name = name_of(head).to_ascii_lowercase();
+    // A signature shows who signed and opens nothing; `sig` in a URL is a capability.
+    if name.starts_with("signature") {
+        return None;
+    }
     // Sessions and cookies are often named by a UUID, which opens nothing by itself.
     let named = ["session", "sid", "cookie", "nonce"]
         .iter()
@@ -259,6 +263,7 @@ mod tests {
             "let token = self.next_token();",
             "pass: 120, fail: 3",
             "The token: a credential",
+            "\"signature\":\"I7l2ZXhw9ajjIE2w9tjHNvYjcHg7E2qldMMhoQKj\"",
             "password is required",
             "passed_by_value = \"warn7x\"",
             "IP_PASSSEC: u32 = 18",
