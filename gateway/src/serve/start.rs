@@ -61,17 +61,19 @@ pub struct Running {
 /// # Errors
 /// [`StartError`]; nothing runs then.
 pub async fn up(config: Config) -> Result<Running, StartError> {
+    // What fails most often comes first, before anything is written.
+    let callers = bind(config.listen).await?;
+    let admin = Health::bind(config.admin_listen)
+        .await
+        .map_err(StartError::of("admin listener"))?;
     let office = Office::open(&config)
         .await
         .map_err(StartError::of("data directory"))?;
-    let first_key = first_key(&office.callers).await?;
     let digests = digests(&config).await?;
     declare(&office.book, &config, digests).await?;
     let doors = Doors {
-        callers: bind(config.listen).await?,
-        admin: Health::bind(config.admin_listen)
-            .await
-            .map_err(StartError::of("admin listener"))?,
+        callers,
+        admin,
         socket: Socket::bind(&config.data_dir).map_err(StartError::of("admin socket"))?,
         desk: Arc::new(office.desk()),
     };
@@ -87,12 +89,15 @@ pub async fn up(config: Config) -> Result<Running, StartError> {
         office.book.clone(),
         Arc::clone(&office.keyring),
     ));
+    let upstream = Upstream::new(config.timeouts.connect).map_err(StartError::of("tls"))?;
+    // The last thing that can fail: a key that was made is also handed out.
+    let first_key = first_key(&office.callers).await?;
     let gateway = Arc::new(Gateway {
         authenticator: Authenticator::new(Arc::clone(&office.callers)),
         denials: Arc::new(Denials::new(sink)),
         sessions: office.sessions,
         book: office.book,
-        upstream: Upstream::new(config.timeouts.connect).map_err(StartError::of("tls"))?,
+        upstream,
         metrics: Arc::new(Metrics::new(|_| {})),
         clock: office.clock,
         tracker: TaskTracker::new(),

@@ -160,3 +160,27 @@ fn redact_uses_the_policy_that_is_named() {
         named.out
     );
 }
+
+#[test]
+fn a_start_that_fails_leaves_no_key_behind_that_nobody_has_seen() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let echo = "config_version = 1\nadmin_listen = '127.0.0.1:0'\n\
+                [[provider]]\nname = 'echo'\nprotocol = 'echo'\n";
+    let config = file(folder.path(), echo);
+    let data = folder.path().join("data");
+    let place = data.display().to_string();
+    let ran = run(
+        &[
+            "up", "--config", &config, "--data", &place, "--listen", &address,
+        ],
+        "",
+    );
+    assert_eq!(ran.status, 1);
+    assert!(ran.err.contains("listener"), "{}", ran.err);
+    assert!(
+        !data.exists(),
+        "nothing is written before the address is ours"
+    );
+}
