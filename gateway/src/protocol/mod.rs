@@ -6,6 +6,8 @@
 mod anthropic;
 mod openai_chat;
 mod place;
+#[cfg(test)]
+mod tests;
 
 pub use anthropic::Anthropic;
 pub use openai_chat::OpenAiChat;

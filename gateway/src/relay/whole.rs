@@ -4,6 +4,7 @@ use bytes::Bytes;
 use gatehouse_redactor::json::Limits;
 use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
+use tokio::time::Instant;
 
 use super::settle::{End, Settlement, ending};
 use super::{Admitted, Guard, ReplySlot, Shared, Unreplied};
@@ -11,6 +12,7 @@ use crate::audit::Ending;
 use crate::provider::Answer;
 use crate::reject::{Code, Rejection};
 use crate::screen::{Names, ReplySearch};
+use crate::session::Turn;
 use crate::wire::body::ReplyBody;
 
 /// Errors are short; a longer one is not read to its end.
@@ -64,14 +66,9 @@ pub(super) async fn run(
         Ok(mut answer) => {
             end.upstream_status = Some(answer.status.as_u16());
             end.attempts = answer.attempts;
-            let mut guard = Guard::new(shared.lease, deadline);
-            let reading = read(&mut answer, shared);
-            // Every part of it has its own time limit; in all there is the exchange's.
-            let patience = shared.timeouts.exchange;
-            let read = guard
-                .wait(reading, slot.gone(), &mut settlement.turn, patience)
-                .await;
-            read.map(|body| reply(&answer, body, &mut search, &Names::of(&settlement.turn)))
+            let turn = &mut settlement.turn;
+            let body = whole_body(&mut answer, shared, &mut slot, turn, deadline).await;
+            body.map(|body| reply(&answer, body, &mut search, &Names::of(turn)))
         }
         Err(unreplied) => Err(unreplied),
     };
@@ -134,14 +131,25 @@ impl Reply {
     }
 }
 
-/// Reads the answer to its end.
-async fn read(answer: &mut Answer, shared: &Shared) -> Result<Bytes, Rejection> {
+/// Reads the answer to its end, unless something cuts the exchange short.
+async fn whole_body(
+    answer: &mut Answer,
+    shared: &Shared,
+    slot: &mut ReplySlot,
+    turn: &mut Turn,
+    deadline: Instant,
+) -> Result<Result<Bytes, Rejection>, Unreplied> {
     let cap = if answer.status.is_success() {
         shared.limits.reply
     } else {
         ERROR_CAP
     };
-    answer.collect(cap, shared.timeouts.idle).await
+    let mut guard = Guard::new(shared.lease, deadline);
+    // Every part of it has its own time limit; in all there is the exchange's.
+    let reading = answer.collect(cap, shared.timeouts.idle);
+    guard
+        .wait(reading, slot.gone(), turn, shared.timeouts.exchange)
+        .await
 }
 
 /// What becomes of an answer.
