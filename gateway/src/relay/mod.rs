@@ -19,6 +19,7 @@ use crate::config::{Limits, Timeouts};
 use crate::protocol::{Facts, Protocol};
 use crate::provider::Answer;
 use crate::reject::{Code, Rejection};
+use crate::screen::ReplySearch;
 use crate::session::Turn;
 use crate::telemetry::{Metrics, RequestId};
 
@@ -90,6 +91,23 @@ pub struct Shared {
     pub lease: Duration,
     /// The caller's protocol.
     pub protocol: &'static dyn Protocol,
+}
+
+impl Shared {
+    /// A search of one reply, with the values of its session.
+    fn search<'s>(&'s self, facts: &'s Facts, vault: &'s Vault) -> ReplySearch<'s> {
+        let limits = gatehouse_redactor::json::Limits {
+            depth: self.limits.depth,
+            leaves: self.limits.leaves,
+        };
+        ReplySearch::new(
+            self.protocol,
+            facts,
+            (&self.engine, &self.policy),
+            vault,
+            limits,
+        )
+    }
 }
 
 /// An exchange on its way back.

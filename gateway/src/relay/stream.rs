@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use gatehouse_redactor::json::Limits;
 use http::Response;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use tokio::sync::mpsc;
@@ -69,14 +68,9 @@ pub(super) async fn run(admitted: Admitted, mut answer: Answer, shared: &Shared,
         at,
         started,
     };
-    let limits = Limits {
-        depth: shared.limits.depth,
-        leaves: shared.limits.leaves,
-    };
-    let rules = (shared.engine.as_ref(), shared.policy.as_ref());
     let (sender, body) = ReplyBody::channel(DEPTH);
     let mut channel = Channel {
-        search: ReplySearch::new(shared.protocol, &facts, rules, &vault, limits),
+        search: shared.search(&facts, &vault),
         reader: Reader::new(shared.limits.event),
         sender: sender.clone(),
         guard: Guard::new(shared.lease, deadline),

@@ -1,7 +1,6 @@
 //! Replies that are delivered whole: read to their end, searched, settled, and only then begun.
 
 use bytes::Bytes;
-use gatehouse_redactor::json::Limits;
 use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 use tokio::time::Instant;
@@ -50,12 +49,7 @@ pub(super) async fn run(
         at,
         started,
     };
-    let limits = Limits {
-        depth: shared.limits.depth,
-        leaves: shared.limits.leaves,
-    };
-    let rules = (shared.engine.as_ref(), shared.policy.as_ref());
-    let mut search = ReplySearch::new(shared.protocol, &facts, rules, &vault, limits);
+    let mut search = shared.search(&facts, &vault);
     let mut end = End {
         status: 0,
         upstream_status: None,
@@ -72,16 +66,13 @@ pub(super) async fn run(
         }
         Err(unreplied) => Err(unreplied),
     };
+    if let Err(Unreplied::Failed { attempts, .. }) = &outcome {
+        end.attempts = end.attempts.max(*attempts);
+    }
     let reply = match outcome {
         Ok(reply) => Some(reply),
         Err(Unreplied::CallerGone) => None,
-        Err(Unreplied::Failed {
-            rejection,
-            attempts,
-        }) => {
-            end.attempts = end.attempts.max(attempts);
-            Some(Reply::failed(rejection))
-        }
+        Err(Unreplied::Failed { rejection, .. }) => Some(Reply::failed(rejection)),
     };
     (end.status, end.ending) = reply.as_ref().map_or(GONE, Reply::ending);
     let settled = settlement.settle(shared, search.into_findings(), end).await;
