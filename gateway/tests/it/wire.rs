@@ -70,3 +70,39 @@ async fn a_value_goes_out_as_a_token_and_comes_back() {
     assert_eq!(settled["use"]["in_tokens"], 7);
     assert!(!serde_json::to_string(&records).unwrap().contains(MAIL));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn http2_is_spoken_to_those_who_begin_with_it() {
+    use http_body_util::{BodyExt, Full};
+    use hyper_util::client::legacy::Client;
+    use hyper_util::client::legacy::connect::HttpConnector;
+    use hyper_util::rt::TokioExecutor;
+
+    let gate = Gate::up().await;
+    gate.provider.play(Script::json(&completion("ok")));
+    let client: Client<HttpConnector, Full<bytes::Bytes>> = Client::builder(TokioExecutor::new())
+        .http2_only(true)
+        .build(HttpConnector::new());
+    for _ in 0..2 {
+        let request = http::Request::post(format!(
+            "http://{}/v1/chat/completions",
+            gate.running.address()
+        ))
+        .header("authorization", format!("Bearer {}", gate.token))
+        .body(Full::from(chat(&format!("mail {MAIL}")).to_string()))
+        .unwrap();
+        let response = client.request(request).await.unwrap();
+        assert_eq!(
+            (response.status().as_u16(), response.version()),
+            (200, http::Version::HTTP_2)
+        );
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        assert_eq!(body, completion("ok"));
+    }
+    drop(client);
+    let records = gate.records().await;
+    assert_eq!(
+        exchanges(&records),
+        ["exchange.admitted", "exchange.settled"].repeat(2)
+    );
+}
