@@ -10,6 +10,8 @@ mod exchange;
 mod operation;
 mod parts;
 mod session;
+#[cfg(test)]
+mod tests;
 
 pub use book::{Book, BookError, LedgerClock};
 pub use exchange::{

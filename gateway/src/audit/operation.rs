@@ -84,6 +84,9 @@ impl ConfigSnapshot<'_> {
             .put()
             .sha256("build", &self.build)
             .sha256("cfg", &self.config);
+        for provider in self.providers {
+            draft.check("providers", Some(*provider));
+        }
         draft
             .put()
             .texts("providers", self.providers.iter().copied());

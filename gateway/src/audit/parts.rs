@@ -111,11 +111,6 @@ impl Draft {
         self.words([(key, Some(value))]);
     }
 
-    /// A plain word, if there is one.
-    pub(super) fn some_word(&mut self, key: &'static str, value: Option<&str>) {
-        self.words([(key, value)]);
-    }
-
     /// An object that begins with words and goes on with what `fill` writes.
     pub(super) fn object<const N: usize>(
         &mut self,

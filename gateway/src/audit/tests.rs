@@ -1,0 +1,237 @@
+//! The exact bytes of events, and a book that does not wait for ever.
+
+use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
+
+use gatehouse_envelope::sign::MemorySigner;
+use gatehouse_ledger::{
+    Ledger, Mode, Options, Pace,
+    store::{Fetcher, LedgerStore, Memory, Object, StoreError},
+};
+use gatehouse_redactor::Label;
+
+use super::*;
+use crate::clock::SystemClock;
+
+fn subject() -> Subject<'static> {
+    Subject {
+        session: "s_1",
+        run: None,
+        trace: None,
+    }
+}
+
+fn who() -> Who<'static> {
+    Who {
+        principal: "p_1",
+        credential: Some("c_1"),
+        tenant: "t_1",
+        agent: None,
+    }
+}
+
+fn text(event: &Event) -> String {
+    String::from_utf8(event.bytes().to_vec()).unwrap()
+}
+
+fn admitted<'a>(model: &'a str, found: &'a BTreeMap<Label, u32>) -> Admitted<'a> {
+    Admitted {
+        request: "r_1",
+        subject: subject(),
+        who: who(),
+        source: Source {
+            address: Some("a_1"),
+            edge_ids: 1,
+        },
+        policy: [1; 32],
+        build: [2; 32],
+        config: [3; 32],
+        redaction: Redaction {
+            visited: 5,
+            checked: 4,
+            skipped: 3,
+            unvisited: 0,
+            rules: [4; 32],
+            model: None,
+            found,
+            input: [5; 32],
+            output: [6; 32],
+        },
+        reserved_uusd: None,
+        upstream: Upstream {
+            provider: "openai",
+            api: "openai_chat",
+            model,
+            region: None,
+            key_id: None,
+        },
+        state: Some(StateKey {
+            id: "sk_1",
+            commitment: "00ff",
+        }),
+    }
+}
+
+#[test]
+fn an_admission_as_the_format_has_it() {
+    let found = BTreeMap::from([(Label::EMAIL, 2)]);
+    let link = Link {
+        sseq: 17,
+        sprev: [0xab; 32],
+    };
+    let event = admitted("gpt-4o", &found).build(link).unwrap();
+    let hex = |byte: &str| byte.repeat(32);
+    let want = format!(
+        concat!(
+            r#"{{"kind":"exchange.admitted","rid":"r_1","sid":"s_1","sseq":17,"sprev":"{}","#,
+            r#""prin":"p_1","tok":"c_1","tenant":"t_1","src":{{"ip_h":"a_1","edge_ids":1}},"#,
+            r#""policy":"sha256:{}","build":"sha256:{}","cfg":"sha256:{}","#,
+            r#""red":{{"status":"done","visited":5,"checked":4,"skipped":3,"unvisited":0,"#,
+            r#""rules":"sha256:{}","found":[{{"label":"EMAIL","n":2}}],"in_h":"{}","out_h":"{}"}},"#,
+            r#""up":{{"provider":"openai","api":"openai_chat","model":"gpt-4o"}},"#,
+            r#""st":{{"kid":"sk_1","kc":"00ff","alg":"A256GCM"}}}}"#
+        ),
+        hex("ab"),
+        hex("01"),
+        hex("02"),
+        hex("03"),
+        hex("04"),
+        hex("05"),
+        hex("06")
+    );
+    assert_eq!(text(&event), want);
+    assert!(Event::from_bytes(want.into_bytes()).unwrap() == event);
+}
+
+#[test]
+fn text_in_the_place_of_a_name_fails_the_event() {
+    let found = BTreeMap::new();
+    for model in ["jane@example.org", "my card is 4111", "", "x\u{e9}"] {
+        let built = admitted(model, &found).build(Link::START);
+        assert!(matches!(built, Err(BuildError::Word("model"))), "{model}");
+    }
+}
+
+#[test]
+fn a_settlement_says_what_went_where() {
+    let masked = BTreeMap::from([(Label::IBAN, 1)]);
+    let restored = [Restored {
+        destination: Destination::Tool("send_mail"),
+        label: Label::EMAIL,
+        count: 3,
+    }];
+    let settled = |restored: &[Restored<'_>]| {
+        Settled {
+            request: "r_1",
+            subject: subject(),
+            status: 200,
+            upstream_status: Some(200),
+            ending: Ending::CallerGone,
+            attempts: 1,
+            usage: Usage {
+                input: Some(9),
+                ..Usage::default()
+            },
+            settled_uusd: None,
+            reply: Reply {
+                visited: 2,
+                masked: &masked,
+                restored,
+                unresolved: 0,
+            },
+            upstream_digest: None,
+            duration_us: 1234,
+        }
+        .build(Link::START)
+    };
+    let shown = text(&settled(&restored).unwrap());
+    assert!(shown.ends_with(concat!(
+        r#""status":200,"up_status":200,"ending":"caller_gone","attempts":1,"use":{"in_tokens":9},"#,
+        r#""reply":{"visited":2,"masked":[{"label":"IBAN","n":1}],"restored":[{"to":"tool","#,
+        r#""tool":"send_mail","label":"EMAIL","n":3}],"unresolved":0},"duration_us":1234}"#
+    )));
+    let hostile = [Restored {
+        destination: Destination::Tool("call jane@example.org"),
+        ..restored[0]
+    }];
+    assert!(matches!(settled(&hostile), Err(BuildError::Word("tool"))));
+}
+
+#[test]
+fn a_refusal_stands_in_its_session_if_it_has_one() {
+    let refused = |session| Refused {
+        request: "r_1",
+        session,
+        who: None,
+        source: Source::default(),
+        status: 400,
+        code: "blocked",
+        blame: "policy",
+        label: Some(Label::IBAN),
+        rule: Some("iban"),
+    };
+    let without = text(&refused(None).build().unwrap());
+    assert!(
+        !without.contains("sid") && !without.contains("sseq"),
+        "{without}"
+    );
+    let with = refused(Some((subject(), Link::START))).build().unwrap();
+    assert!(text(&with).contains(r#""sid":"s_1","sseq":0,"sprev":"00"#));
+}
+
+/// A store that takes its time.
+struct Slow(Memory);
+
+impl Fetcher for Slow {
+    fn list(&self, prefix: &str) -> Result<Vec<Object>, StoreError> {
+        self.0.list(prefix)
+    }
+
+    fn get(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, StoreError> {
+        self.0.get(name, limit)
+    }
+}
+
+impl LedgerStore for Slow {
+    fn put_once(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        if name.starts_with("log/") {
+            std::thread::sleep(Duration::from_millis(900));
+        }
+        self.0.put_once(name, bytes)
+    }
+}
+
+fn book(dir: &Path, mode: Mode) -> Book {
+    let options = Options {
+        data_dir: dir.to_owned(),
+        deployment: "prod".into(),
+        mode,
+        pace: Pace::default(),
+    };
+    let signer = Arc::new(MemorySigner::generate("prod").unwrap());
+    let clock = Arc::new(LedgerClock(Arc::new(SystemClock::new())));
+    let store = Arc::new(Slow(Memory::default()));
+    Book::new(Arc::new(
+        Ledger::open(options, store, signer, clock).unwrap().0,
+    ))
+}
+
+#[tokio::test]
+async fn a_store_that_is_slow_is_too_late_where_the_mode_waits_for_it() {
+    let event = || {
+        let providers = &["openai"];
+        let snapshot = ConfigSnapshot {
+            version: "0.1.0",
+            build: [0; 32],
+            config: [0; 32],
+            providers,
+        };
+        snapshot.build().unwrap()
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let strict = book(dir.path(), Mode::Strict);
+    assert_eq!(strict.append(event()).await, Err(BookError::Late));
+    let dir = tempfile::tempdir().unwrap();
+    let local = book(dir.path(), Mode::Local);
+    assert_eq!(local.append(event()).await, Ok(()));
+    assert_eq!(local.take(event()).await, Ok(()));
+}
