@@ -87,7 +87,7 @@ pub(crate) fn write_rfc3339(out: &mut Vec<u8>, unix_us: u64) {
     }
 }
 
-/// `unix_us` as a string; see [`write_rfc3339`].
+/// `unix_us` as a string; see `write_rfc3339`.
 pub fn rfc3339(unix_us: u64) -> String {
     let mut out = Vec::with_capacity(27);
     write_rfc3339(&mut out, unix_us);

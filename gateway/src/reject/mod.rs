@@ -1,5 +1,5 @@
 //! The one place where a cause becomes an answer. Every refusal and failure that a caller can meet
-//! is a [`Code`] of the closed list in [`codes`]; each has a status, a blame and a retry rule, and
+//! is a [`Code`] of a closed list; each has a status, a blame and a retry rule, and
 //! looks the way the official SDK of the caller's protocol expects, so that it raises its own
 //! class. A rejection never carries payload text: its detail is a path, a label or a rule name.
 

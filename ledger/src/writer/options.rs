@@ -49,7 +49,7 @@ pub struct Pace {
     /// How often a heartbeat is written.
     pub heartbeat: Duration,
     /// How long a file of the write-ahead log is kept after its segment was stored: as long as the
-    /// session store may lag behind (see [`Recovery::links`]).
+    /// session store may lag behind (see `Recovery::links`).
     pub keep: Duration,
 }
 
