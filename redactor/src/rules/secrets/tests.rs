@@ -313,6 +313,16 @@ fn fillers_are_no_secrets() {
     }
     let published = ["AKIAIOSFODNN7", "EXAMPLE"].concat();
     assert!(finders(&published).contains(&("aws-access-key", published.clone())));
+    // A known prefix is not doubted for the look of what follows.
+    for repeated in [
+        ["AIza", &"Q".repeat(35)].concat(),
+        ["AIza", &"EXAMPLE".repeat(5)].concat(),
+    ] {
+        assert!(
+            finders(&repeated).contains(&("google-api", repeated.clone())),
+            "{repeated}"
+        );
+    }
 }
 
 #[test]
