@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Checks everything that can be checked on one machine: formatting, lints, Rust tests, API docs, the
-# official Python SDKs against a running gateway, and the demo. Installs what it needs and is
-# missing, but for Rust itself: rustup, or a toolchain of Cargo.toml's version with rustfmt and
-# clippy, must be there.
+# second verifier of the log, the official Python SDKs against a running gateway, and the demo.
+# Installs what it needs and is missing, but for Rust itself: rustup, or a toolchain of Cargo.toml's
+# version with rustfmt and clippy, must be there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -41,14 +41,14 @@ if [ ${#packages[@]} -gt 0 ]; then
   apt-get install -qy --no-install-recommends "${packages[@]}" >/dev/null
 fi
 
-requirements=gateway/tests/sdk/requirements.txt
-venv="$cache/venv-$(cat "$requirements" <("$python" --version) | sha256sum | cut -c1-16)"
+requirements=(gateway/tests/sdk/requirements.txt ledger/tests/requirements.txt)
+venv="$cache/venv-$(cat "${requirements[@]}" <("$python" --version) | sha256sum | cut -c1-16)"
 if [ ! -f "$venv/ready" ]; then
-  say "making a Python environment with the official SDKs"
+  say "making a Python environment with the official SDKs and the second verifier's libraries"
   rm -rf "$venv"
   mkdir -p "$cache"
   "$python" -m venv "$venv"
-  "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$requirements"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check "${requirements[@]/#/-r}"
   touch "$venv/ready"
 fi
 
@@ -66,15 +66,25 @@ cargo test --workspace --locked --no-fail-fast
 say "cargo doc"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 
+cargo build --workspace --bins --locked --quiet
+
+# -- the second verifier --------------------------------------------------------------------------
+
+# On the logs that the Rust tests left in cargo's folder.
+say "the second verifier against the first"
+"$venv/bin/python" -m pytest -q -p no:cacheprovider ledger/tests
+
 # -- the official SDKs ----------------------------------------------------------------------------
 
 say "official SDKs against a running gateway"
-cargo build --workspace --bins --locked --quiet
 GATEHOUSE_BIN="$target/debug/gatehouse" \
   "$venv/bin/python" -m pytest -q -p no:cacheprovider gateway/tests/sdk
 
 # It checks its own claims and has the auditor read its log; a failure is its exit status.
-say "the demo"
-timeout 120 "$target/debug/gatehouse" demo
+say "the demo, and the second verifier on its log"
+kept="$(mktemp -d)"
+trap 'rm -rf "$kept"' EXIT
+timeout 120 "$target/debug/gatehouse" demo --keep "$kept/demo"
+"$venv/bin/python" ledger/tests/verify.py "$kept/demo/data/ledger" --trust "$kept/demo/data/trust.policy"
 
 say "all passed"

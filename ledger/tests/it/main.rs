@@ -9,7 +9,10 @@
 )]
 
 mod changed;
+mod crafted;
 mod crash;
+mod fixtures;
+mod forge;
 mod log;
 mod mutate;
 mod recover;
