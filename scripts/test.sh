@@ -41,10 +41,11 @@ if [ ${#packages[@]} -gt 0 ]; then
   apt-get install -qy --no-install-recommends "${packages[@]}" >/dev/null
 fi
 
-requirements=(gateway/tests/sdk/requirements.txt ledger/tests/requirements.txt)
+requirements=(gateway/tests/sdk/requirements.txt ledger/tests/requirements.txt
+  auditor/tests/duckdb/requirements.txt)
 venv="$cache/venv-$(cat "${requirements[@]}" <("$python" --version) | sha256sum | cut -c1-16)"
 if [ ! -f "$venv/ready" ]; then
-  say "making a Python environment with the official SDKs and the second verifier's libraries"
+  say "making a Python environment with the official SDKs, the second verifier's libraries and DuckDB"
   rm -rf "$venv"
   mkdir -p "$cache"
   "$python" -m venv "$venv"
@@ -73,6 +74,11 @@ cargo build --workspace --bins --locked --quiet
 # On the logs that the Rust tests left in cargo's folder.
 say "the second verifier against the first"
 "$venv/bin/python" -m pytest -q -p no:cacheprovider ledger/tests
+
+# -- the controls on a second engine --------------------------------------------------------------
+
+say "the controls on SQLite and DuckDB"
+"$venv/bin/python" -m pytest -q -p no:cacheprovider auditor/tests/duckdb
 
 # -- the official SDKs ----------------------------------------------------------------------------
 

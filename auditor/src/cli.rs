@@ -9,7 +9,7 @@ use std::{
 use clap::{Args, Parser, Subcommand};
 use gatehouse_ledger::store::Dir;
 
-use crate::{timeline, verify};
+use crate::{controls, scan, timeline, verify};
 
 /// Checks the audit log of Gatehouse, offline.
 #[derive(Parser)]
@@ -21,6 +21,11 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// The controls themselves: list them, show their SQL, test them.
+    #[command(subcommand)]
+    Controls(controls::Arguments),
+    /// Run the controls: exit 0 all pass, 1 exceptions, 2 could not tell.
+    Scan(scan::Arguments),
     /// Say what a log proves: exit 0 it holds, 1 it is broken, 2 could not tell.
     Verify(Verify),
     /// Show the records of one session or request in order. Verifies nothing.
@@ -82,6 +87,8 @@ pub enum Failure {
 /// See [`Failure`].
 pub fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     match arguments.command {
+        Command::Controls(asked) => controls::run(&asked),
+        Command::Scan(asked) => scan::run(&asked),
         Command::Verify(asked) => {
             let log = open(&asked.place)?;
             verify::run(&log, asked.trust.as_deref(), asked.json)
@@ -99,7 +106,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
 }
 
 /// The log at a place.
-fn open(place: &Path) -> Result<Dir, Failure> {
+pub(crate) fn open(place: &Path) -> Result<Dir, Failure> {
     if place.to_string_lossy().starts_with("s3://") {
         return Err(Failure::Usage(
             "this build reads folders only; copy the bucket's prefix into one".into(),

@@ -5,6 +5,9 @@
 //! wrong use.
 
 pub mod cli;
+mod controls;
 mod progress;
+mod scan;
 mod timeline;
 mod verify;
+mod views;

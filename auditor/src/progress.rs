@@ -16,14 +16,16 @@ pub(crate) struct Bar {
     start: Instant,
     shown: Option<Instant>,
     terminal: bool,
+    unit: &'static str,
 }
 
 impl Bar {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(unit: &'static str) -> Self {
         Self {
             start: Instant::now(),
             shown: None,
             terminal: io::stderr().is_terminal(),
+            unit,
         }
     }
 
@@ -40,8 +42,9 @@ impl Bar {
         // A bar that cannot be shown is no reason to stop.
         let _ = write!(
             io::stderr(),
-            "\r{} {done} of {all} segments",
-            picture(done, all)
+            "\r{} {done} of {all} {}",
+            picture(done, all),
+            self.unit
         );
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn run(
     as_json: bool,
 ) -> Result<ExitCode, Failure> {
     let trust = trust.map(read_trust).transpose()?;
-    let mut bar = Bar::new();
+    let mut bar = Bar::new("segments");
     let report = Verifier::new(trust.as_ref())
         .verify(log, |progress| bar.show(progress.segments, progress.of));
     drop(bar);
@@ -41,7 +41,7 @@ pub(crate) fn run(
     Ok(ExitCode::from(report.verdict() as u8))
 }
 
-fn read_trust(path: &Path) -> Result<Trust, Failure> {
+pub(crate) fn read_trust(path: &Path) -> Result<Trust, Failure> {
     let mut text = String::new();
     let limit = u64::try_from(MAX_TRUST)
         .unwrap_or(u64::MAX)

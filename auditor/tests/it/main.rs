@@ -8,6 +8,9 @@
     reason = "clippy's leave for tests does not reach the helpers of an integration test"
 )]
 
+mod book;
+mod scan;
+
 use std::{
     path::{Path, PathBuf},
     process::{Command, Output},

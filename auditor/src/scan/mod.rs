@@ -1,0 +1,176 @@
+//! `scan`: runs the controls over a log.
+
+mod period;
+mod query;
+mod show;
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+pub(crate) use period::Period;
+pub(crate) use query::{Exceptions, Part};
+use show::results;
+
+use crate::{
+    cli::{Failure, open},
+    controls::{self, Control},
+    verify::read_trust,
+    views::{Database, Loaded, load},
+};
+
+/// What a control says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// There are exceptions.
+    Fail,
+    /// There may be exceptions that the log cannot show.
+    Inconclusive,
+    /// There was nothing to test; never a pass.
+    NotTested,
+    /// Something was tested, all of it, and there is no exception.
+    Pass,
+}
+
+impl Outcome {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Fail => "fail",
+            Self::Inconclusive => "inconclusive",
+            Self::NotTested => "not_tested",
+            Self::Pass => "pass",
+        }
+    }
+}
+
+/// A control and what it said.
+pub(crate) struct Tested<'c> {
+    pub(crate) control: &'c Control,
+    pub(crate) population: u64,
+    pub(crate) exceptions: Exceptions,
+    /// Why it could not tell, if it could not.
+    pub(crate) gaps: Vec<String>,
+    pub(crate) outcome: Outcome,
+}
+
+/// Runs one control. An exception stays one whatever else is missing; without one, a gap makes that
+/// nothing can be said.
+pub(crate) fn test<'c>(
+    database: &Database,
+    control: &'c Control,
+    period: Period,
+) -> Result<Tested<'c>, Failure> {
+    let population = query::count(database, control, Part::Population, period)?;
+    let exceptions = query::exceptions(database, control, period)?;
+    let gaps = query::gaps(database, period)?;
+    let outcome = if exceptions.count > 0 {
+        Outcome::Fail
+    } else if !gaps.is_empty() {
+        Outcome::Inconclusive
+    } else if population == 0 {
+        Outcome::NotTested
+    } else {
+        Outcome::Pass
+    };
+    Ok(Tested {
+        control,
+        population,
+        exceptions,
+        gaps,
+        outcome,
+    })
+}
+
+/// 1 if a control fails, 2 if one could not tell or had nothing to test, else 0.
+pub(crate) fn exit_code(tested: &[Tested<'_>]) -> u8 {
+    let any = |wanted: &[Outcome]| tested.iter().any(|one| wanted.contains(&one.outcome));
+    if any(&[Outcome::Fail]) {
+        1
+    } else if any(&[Outcome::Inconclusive, Outcome::NotTested]) {
+        2
+    } else {
+        0
+    }
+}
+
+/// What to scan, and with what.
+#[derive(clap::Args)]
+pub(crate) struct Source {
+    /// The folder that holds the log: `ledger/` of a data directory, or a copy of a bucket.
+    pub(crate) place: PathBuf,
+    /// The trust file. Without one the signer is unknown, and no control can pass.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trust: Option<PathBuf>,
+    /// A folder of controls instead of those built in.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) controls: Option<PathBuf>,
+    /// Keep the database of the views in this new file, for any SQLite to open.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) db: Option<PathBuf>,
+}
+
+impl Source {
+    /// Reads controls and log.
+    pub(crate) fn load(&self) -> Result<(Vec<Control>, Loaded), Failure> {
+        let controls = controls::load(self.controls.as_deref())?;
+        let trust = self.trust.as_deref().map(read_trust).transpose()?;
+        let log = open(&self.place)?;
+        let loaded = load(&log, trust.as_ref(), self.db.as_deref())?;
+        Ok((controls, loaded))
+    }
+}
+
+/// What was typed.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    source: Source,
+    /// The period's begin, a day or a time in UTC: 2026-11-01 or 2026-11-01T00:00:00Z. Without it,
+    /// the log's first record.
+    #[arg(long, value_name = "T", value_parser = period::parse)]
+    from: Option<u64>,
+    /// The period's end, which is no part of it. Without it, the log's horizon.
+    #[arg(long, value_name = "T", value_parser = period::parse)]
+    to: Option<u64>,
+    /// How to say it.
+    #[arg(long, default_value = "text")]
+    format: Format,
+    /// The same as `--format json`.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Json,
+    Sarif,
+    Text,
+}
+
+/// Scans and writes to standard output.
+pub(crate) fn run(asked: &Arguments) -> Result<ExitCode, Failure> {
+    let (controls, loaded) = asked.source.load()?;
+    let period = Period::new(
+        asked.from.unwrap_or(loaded.first_us),
+        asked.to.unwrap_or(loaded.horizon_us.saturating_add(1)),
+    )?;
+    let mut tested = Vec::new();
+    for control in &controls {
+        tested.push(test(&loaded.database, control, period)?);
+    }
+    let format = if asked.json {
+        Format::Json
+    } else {
+        asked.format
+    };
+    let mut out = io::stdout().lock();
+    match format {
+        Format::Json => writeln!(out, "{:#}", results(&tested, &loaded, period))?,
+        Format::Sarif => writeln!(out, "{:#}", show::sarif(&tested))?,
+        Format::Text => out.write_all(show::text(&tested, &loaded, period).as_bytes())?,
+    }
+    out.flush()?;
+    Ok(ExitCode::from(exit_code(&tested)))
+}

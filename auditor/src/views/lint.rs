@@ -1,0 +1,107 @@
+//! What no record may hold: text, secrets, wrapped keys. Says what it is and under which name, never
+//! the value.
+
+use gatehouse_redactor::{Engine, Policy};
+
+use super::{Cell, Row};
+use crate::cli::Failure;
+
+/// The most bytes of a name or id.
+const MAX_WORD: usize = 128;
+/// A digest in hex has 64 digits; what is longer without a separator may be key material.
+const MAX_RUN: usize = 64;
+/// Keys of fields that could hold key material.
+const KEY_NAMES: [&str; 5] = ["wrapped", "dek", "private_key", "secret", "plaintext"];
+
+pub(super) struct Lint(Engine);
+
+impl Lint {
+    pub(super) fn new() -> Result<Self, Failure> {
+        let engine = Engine::new(&Policy::default());
+        Ok(Self(
+            engine.map_err(|error| Failure::Read(error.to_string()))?,
+        ))
+    }
+
+    /// What is wrong with a record's values; nothing mostly.
+    pub(super) fn check(&self, row: &Row) -> Vec<String> {
+        let mut found = Vec::new();
+        for (name, cell) in row {
+            let Cell::Text(text) = cell else { continue };
+            if let Some(what) = self.text(name, text) {
+                found.push(format!("{name}: {what}"));
+            }
+        }
+        found
+    }
+
+    fn text(&self, name: &str, text: &str) -> Option<String> {
+        if KEY_NAMES.iter().any(|key| name.contains(key)) {
+            return Some("a field for key material".into());
+        }
+        if text.len() > MAX_WORD || !is_word(text) {
+            return Some("neither a name nor a digest".into());
+        }
+        if is_digest(text) {
+            return None;
+        }
+        let runs = text.split(|c: char| !c.is_ascii_alphanumeric());
+        if runs.into_iter().any(|run| run.len() > MAX_RUN) {
+            return Some("as long as key material".into());
+        }
+        match self.0.find_certain(text) {
+            Ok(found) => found.first().map(|finding| finding.label.as_str().into()),
+            Err(_) => Some("could not be searched".into()),
+        }
+    }
+}
+
+/// The grammar of the gateway's words, and of times.
+fn is_word(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.iter().enumerate().all(|(index, byte)| match byte {
+        b'@' => bytes.get(index + 1).is_some_and(u8::is_ascii_digit),
+        b'-' | b'_' | b'.' | b':' | b'/' => true,
+        byte => byte.is_ascii_alphanumeric(),
+    })
+}
+
+fn is_digest(text: &str) -> bool {
+    let digits = text.strip_prefix("sha256:").unwrap_or(text);
+    let hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+    [32, 64].contains(&digits.len()) && digits.bytes().all(hex)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_pass_and_text_does_not() {
+        let lint = Lint::new().unwrap();
+        let row = |name: &str, text: &str| vec![(name.to_owned(), Cell::Text(text.to_owned()))];
+        for (name, good) in [
+            ("kind", "exchange.admitted"),
+            ("sid", "s_75xpnnpnhg6mngwnk7qclyc5rz"),
+            ("up_model", "ft:gpt-4o:org::8"),
+            ("cfg", &format!("sha256:{}", "0f".repeat(32))),
+            ("ts", "2026-11-29T17:40:35.878825Z"),
+            ("w", "20261129-gatehouse-1215f6215c0a9f95adf4274dd8924970"),
+            ("agent", ""),
+        ] {
+            assert_eq!(lint.check(&row(name, good)), [""; 0], "{good}");
+        }
+        for (name, bad) in [
+            ("note", "two words"),
+            ("up_model", "jane@example.org"),
+            ("up_model", "AKIAIOSFODNN7EXAMPLE"),
+            ("agent", &"x".repeat(129)),
+            ("agent", &"a1".repeat(40)),
+            ("st_wrapped", "abc"),
+        ] {
+            let said = lint.check(&row(name, bad));
+            assert_eq!(said.len(), 1, "{bad}");
+            assert!(!said[0].contains(bad));
+        }
+    }
+}

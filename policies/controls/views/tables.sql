@@ -1,0 +1,35 @@
+-- The three views that controls read. The auditor fills them from a log that it verified; SQLite and
+-- DuckDB take this file as it is. Text and 64-bit integers only. A field of a record that has no
+-- column here gets one when the auditor meets it.
+
+-- One row a record: every scalar of the record and its event, under the names of the keys that lead
+-- to it.
+CREATE TABLE records (
+  w TEXT, seq BIGINT, ts TEXT, ts_us BIGINT, mono_us BIGINT, v BIGINT,
+  kind TEXT, rid TEXT, sid TEXT, run TEXT, trace TEXT, sseq BIGINT, sprev TEXT,
+  prin TEXT, tok TEXT, tenant TEXT, agent TEXT, src_ip_h TEXT, src_edge_ids BIGINT,
+  policy TEXT, build TEXT, cfg TEXT,
+  red_status TEXT, red_visited BIGINT, red_checked BIGINT, red_skipped BIGINT, red_unvisited BIGINT,
+  red_rules TEXT, red_model TEXT, red_in_h TEXT, red_out_h TEXT,
+  budget_reserved_uusd BIGINT, budget_settled_uusd BIGINT,
+  up_provider TEXT, up_api TEXT, up_model TEXT, up_region TEXT, up_key_id TEXT,
+  st_kid TEXT, st_kc TEXT, st_alg TEXT,
+  status BIGINT, up_status BIGINT, ending TEXT, attempts BIGINT,
+  use_in_tokens BIGINT, use_out_tokens BIGINT, use_cache_read_tokens BIGINT,
+  use_cache_write_tokens BIGINT, use_reasoning_tokens BIGINT, use_cost_uusd BIGINT,
+  reply_visited BIGINT, reply_unresolved BIGINT, up_h TEXT, duration_us BIGINT,
+  code TEXT, blame TEXT, label TEXT, rule TEXT, exp_us BIGINT, missing BIGINT,
+  reason TEXT, n BIGINT, window_us BIGINT, name TEXT, rules TEXT, version TEXT,
+  action TEXT, target TEXT, state TEXT, cut BIGINT, deployment TEXT, mode TEXT,
+  waiting BIGINT, refused BIGINT
+);
+
+-- One row a count of a label in a record: red_found, reply_masked, reply_restored_text,
+-- reply_restored_tool.
+CREATE TABLE labels (w TEXT, seq BIGINT, place TEXT, label TEXT, n BIGINT);
+
+-- What the verifier and the lints say, and the time that it is about. Names: segment, object, stream,
+-- session, lint, gap.
+CREATE TABLE checks (
+  name TEXT, place TEXT, verdict TEXT, detail TEXT, first_us BIGINT, last_us BIGINT
+);
