@@ -5,6 +5,7 @@ mod bank;
 mod block;
 mod card;
 pub(crate) mod custom;
+mod dates;
 mod mail;
 mod names;
 mod network;

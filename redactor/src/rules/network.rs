@@ -35,10 +35,42 @@ fn ipv4(candidate: &Candidate<'_>) -> Option<Hit> {
         || address.is_broadcast()
         || address.is_multicast()
         || matches!(address.octets(), [255, ..] | [0, ..] | [.., 0]);
-    if goes_on || nobody || (is_version(candidate) && !candidate.context.names(&["ip", "ipv4"])) {
+    let version = is_version(candidate) || is_numbering(candidate, address);
+    if goes_on || nobody || (version && !candidate.context.names(HOSTS)) {
         return None;
     }
     candidate.whole(Label::IP_ADDRESS, 85)
+}
+
+/// What hosts and their addresses are called.
+const HOSTS: &[&str] = &[
+    "ip",
+    "ipv4",
+    "ipaddr",
+    "addr",
+    "address",
+    "host",
+    "hostname",
+    "client",
+    "peer",
+    "server",
+    "remote",
+    "gateway",
+    "src",
+    "dst",
+    "dns",
+    "nameserver",
+    "resolver",
+    "ping",
+    "via",
+];
+
+/// Small numbers that no port or mask follows are sections, releases and object identifiers:
+/// `§4.2.1.13`, `Git 1.8.1.3`, `oid!(2.5.4.6)`.
+fn is_numbering(candidate: &Candidate<'_>, address: Ipv4Addr) -> bool {
+    let [first, rest @ ..] = address.octets();
+    let bare = !matches!(candidate.next(), Some(b':' | b'/'));
+    bare && first < 10 && rest.iter().all(|part| *part < 100)
 }
 
 fn is_version(candidate: &Candidate<'_>) -> bool {
@@ -64,7 +96,13 @@ fn ipv6(candidate: &Candidate<'_>) -> Option<Hit> {
     };
     let end = candidate.start + matched.len();
     let next = candidate.text.as_bytes().get(end);
-    if next.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_') {
+    // Groups that go on are a fingerprint's.
+    let goes_on = candidate
+        .text
+        .as_bytes()
+        .get(end..end + 2)
+        .is_some_and(|rest| matches!(rest, [b':', b] if b.is_ascii_hexdigit()));
+    if goes_on || next.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_') {
         return None;
     }
     let address: Ipv6Addr = matched.parse().ok()?;
@@ -103,6 +141,8 @@ mod tests {
     fn hosts() {
         found("from 203.0.113.9, ok", "IP_ADDRESS", &["203.0.113.9"]);
         found("203.0.113.9:8080", "IP_ADDRESS", &["203.0.113.9"]);
+        found("client 5.9.12.7 said", "IP_ADDRESS", &["5.9.12.7"]);
+        found("5.9.12.7:443", "IP_ADDRESS", &["5.9.12.7"]);
         found(
             "[2001:db8::8a2e:370:7334]:443",
             "IP_ADDRESS",
@@ -124,6 +164,9 @@ mod tests {
             "1.2.3.4.5",
             "300.1.2.3",
             "std::fs::read dead::beef ::1 12:30:45",
+            "SHA1 Fingerprint=17:9f:bc:14:8a:3d:d0:0f:d2:4e:a1:33:12:00:bc:ff:01:02:03:04",
+            "RFC 5280 §4.2.1.13, oid!(2.5.4.6)",
+            "Git 1.8.1.3 Release Notes",
         ] {
             nothing(text);
         }

@@ -4,6 +4,7 @@ use crate::label::Label;
 use crate::rule::{Candidate, Hit, Left, Rule, Tail};
 
 use super::checked;
+use super::dates::{holds_date, is_date};
 
 const WORDS: &[&str] = &[
     "phone",
@@ -232,7 +233,12 @@ fn national(candidate: &Candidate<'_>) -> Option<Hit> {
         .collect();
     let labelled = candidate.context.names(WORDS);
     let short = groups.iter().skip(1).any(|group| group.len() < 2);
-    if !(9..=12).contains(&digits) || short || is_date(&groups) {
+    if !(9..=12).contains(&digits) || short || is_date(&groups) || holds_date(matched) {
+        return None;
+    }
+    // Pairs that go on behind the longest number are a dump of bytes: `04 05 41 41 41 41 05`.
+    let pairs = groups.iter().all(|group| group.len() == 2);
+    if pairs && length < candidate.matched().len() && !labelled {
         return None;
     }
     if !labelled && (continues(candidate) || candidate.context.denies()) {
@@ -262,6 +268,7 @@ fn named_number(candidate: &Candidate<'_>) -> Option<Hit> {
         .collect();
     if !(7..=15).contains(&digits)
         || is_date(&groups)
+        || holds_date(matched)
         || candidate.context.denies()
         || !candidate.context.names(WORDS)
     {
@@ -311,25 +318,6 @@ fn cut(text: &str, most: usize) -> usize {
     text.len()
 }
 
-/// Day, month and year in some order, or a date and a time.
-fn is_date(groups: &[&str]) -> bool {
-    let number = |at: usize| {
-        groups
-            .get(at)
-            .and_then(|g| g.parse::<u32>().ok())
-            .unwrap_or(99)
-    };
-    let length = |at: usize| groups.get(at).map_or(0, |g| g.len());
-    let year = |at: usize| length(at) == 4 && (1900..2100).contains(&number(at));
-    let pair = |a: usize, b: usize| {
-        length(a) <= 2
-            && length(b) <= 2
-            && (1..=31).contains(&number(a))
-            && (1..=31).contains(&number(b))
-    };
-    (year(0) && pair(1, 2)) || (pair(0, 1) && year(2)) || (groups.len() == 2 && year(0) && year(1))
-}
-
 #[cfg(test)]
 mod tests {
     use crate::rules::testing::{found, nothing};
@@ -374,6 +362,9 @@ mod tests {
             "10 000 000 000",
             "lines 120-340",
             "0x1234567890",
+            "call rayon 1.6.1 (2022-12-09)",
+            "the phone's release 123\n2024-01-15 14:30:00",
+            "bytes 04 05 41 41 41 41 05 06",
         ] {
             nothing(text);
         }

@@ -257,14 +257,51 @@ fn is_code(value: &str) -> bool {
                 && !head.is_empty()
         })
     };
-    let path = |separator: &str| {
+    let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).count();
+    let path = |separator: &str, most: usize| {
+        let value = value.strip_prefix("::").unwrap_or(value);
         value.contains(separator)
             && value.split(separator).all(name)
-            && value
-                .split(separator)
-                .all(|part| part.bytes().filter(u8::is_ascii_digit).count() <= 1)
+            && value.split(separator).all(|part| digits(part) <= most)
     };
-    called('(') || called('[') || path(".") || path("::") || path("->") || value.starts_with('&')
+    // `__u32` and other names that C keeps for itself.
+    let reserved = value.starts_with("__") && name(value) && digits(value) <= 2;
+    called('(')
+        || called('[')
+        || path(".", 1)
+        // Nobody but code writes `::`, so names such as `poly1305` may stand in it.
+        || path("::", 4)
+        || path("->", 1)
+        || reserved
+        || is_type(value)
+        || value.starts_with('&')
+        || value.starts_with("/dev/")
+}
+
+/// The name of a type that holds such a value: `X25519PublicKey`, `SecretString`.
+fn is_type(value: &str) -> bool {
+    const ENDINGS: &[&str] = &[
+        "Config",
+        "Context",
+        "Credential",
+        "Credentials",
+        "KeyPair",
+        "Password",
+        "PrivateKey",
+        "Provider",
+        "PublicKey",
+        "SecretKey",
+        "SecretString",
+        "SharedSecret",
+    ];
+    value.bytes().all(|b| b.is_ascii_alphanumeric())
+        && value.starts_with(|c: char| c.is_ascii_uppercase())
+        && ENDINGS.iter().any(|ending| {
+            value.strip_suffix(ending).is_some_and(|head| {
+                head.bytes()
+                    .any(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+            })
+        })
 }
 
 #[cfg(test)]
@@ -287,13 +324,26 @@ mod tests {
             "1234",
             "&str",
             "config::token",
+            "::windows_sys::core::PCWSTR",
+            "poly1305::Context",
+            "__u32",
+            "X25519PublicKey",
+            "/dev/null",
         ] {
             assert_eq!(Worth::of(value), Worth::Placeholder, "{value}");
         }
         for value in ["hunter", "refresh_token", "CamelCase", "correct-horse"] {
             assert_eq!(Worth::of(value), Worth::Word, "{value}");
         }
-        for value in ["hunter2", "P@ssw0rd!", "Summer2024", "12345678", "a1b2c3d4"] {
+        for value in [
+            "hunter2",
+            "P@ssw0rd!",
+            "Summer2024",
+            "12345678",
+            "a1b2c3d4",
+            "Password1",
+            "__Tr0ub4d0r",
+        ] {
             assert_eq!(Worth::of(value), Worth::Chosen, "{value}");
         }
         for value in [
