@@ -9,7 +9,7 @@ use std::{
 use clap::{Args, Parser, Subcommand};
 use gatehouse_ledger::store::Dir;
 
-use crate::{controls, scan, timeline, verify};
+use crate::{controls, evidence, scan, timeline, verify};
 
 /// Checks the audit log of Gatehouse, offline.
 #[derive(Parser)]
@@ -24,6 +24,8 @@ enum Command {
     /// The controls themselves: list them, show their SQL, test them.
     #[command(subcommand)]
     Controls(controls::Arguments),
+    /// Run the controls, and write a package of evidence: report, populations, exceptions, manifest.
+    Evidence(evidence::Arguments),
     /// Run the controls: exit 0 all pass, 1 exceptions, 2 could not tell.
     Scan(scan::Arguments),
     /// Say what a log proves: exit 0 it holds, 1 it is broken, 2 could not tell.
@@ -88,6 +90,7 @@ pub enum Failure {
 pub fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     match arguments.command {
         Command::Controls(asked) => controls::run(&asked),
+        Command::Evidence(asked) => evidence::run(&asked),
         Command::Scan(asked) => scan::run(&asked),
         Command::Verify(asked) => {
             let log = open(&asked.place)?;

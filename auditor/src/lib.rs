@@ -6,6 +6,7 @@
 
 pub mod cli;
 mod controls;
+mod evidence;
 mod progress;
 mod scan;
 mod timeline;

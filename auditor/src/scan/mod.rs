@@ -10,9 +10,9 @@ use std::{
     process::ExitCode,
 };
 
-pub(crate) use period::Period;
-pub(crate) use query::{Exceptions, Part};
-use show::results;
+pub(crate) use period::{Period, parse as parse_time};
+pub(crate) use query::{Exceptions, Part, rows};
+pub(crate) use show::results;
 
 use crate::{
     cli::{Failure, open},
@@ -129,10 +129,10 @@ pub(crate) struct Arguments {
     source: Source,
     /// The period's begin, a day or a time in UTC: 2026-11-01 or 2026-11-01T00:00:00Z. Without it,
     /// the log's first record.
-    #[arg(long, value_name = "T", value_parser = period::parse)]
+    #[arg(long, value_name = "T", value_parser = parse_time)]
     from: Option<u64>,
     /// The period's end, which is no part of it. Without it, the log's horizon.
-    #[arg(long, value_name = "T", value_parser = period::parse)]
+    #[arg(long, value_name = "T", value_parser = parse_time)]
     to: Option<u64>,
     /// How to say it.
     #[arg(long, default_value = "text")]

@@ -9,6 +9,7 @@
 )]
 
 mod book;
+mod evidence;
 mod scan;
 
 use std::{

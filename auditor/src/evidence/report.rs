@@ -1,0 +1,232 @@
+//! The report: one page without scripts or anything from elsewhere, to be read, printed, kept.
+
+use std::fmt::Write as _;
+
+use gatehouse_ledger::{clock::rfc3339, verify::Verdict};
+
+use super::{Facts, chart, markup::escape};
+use crate::{
+    cli::Failure,
+    scan::{Outcome, Tested},
+    views::{Cell, Loaded},
+};
+
+/// The report's file.
+pub(super) const NAME: &str = "report.html";
+const STYLE: &str = include_str!("report.css");
+/// Exceptions shown of each control; the CSV has all.
+const SHOWN: usize = 25;
+
+/// What nothing in here says. Not a matter of the results, so it stands in every report.
+const NOT_COVERED: [&str; 6] = [
+    "Whether an organisation complies with anything. The tests support controls of its own; whether \
+     those are suitable, complete and in operation is for its auditor to judge.",
+    "Governance, risk management, hiring, physical access, and the disposal of hardware.",
+    "Traffic that went to a provider around the gateway. Compare with the providers' usage exports, \
+     load balancers' logs and the cloud's own trail.",
+    "Anything past the horizon, and streams of the log that were taken away whole before a witness \
+     outside the operator's control had seen them.",
+    "Personal data that the gateway's search did not find: receipts show that it looked, not what it \
+     missed.",
+    "What the providers did with what they were sent.",
+];
+
+/// The whole page.
+pub(super) fn page(
+    tested: &[Tested<'_>],
+    loaded: &Loaded,
+    facts: &Facts,
+) -> Result<String, Failure> {
+    let mut out = String::with_capacity(1 << 16);
+    let _ = write!(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width\">\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
+         <title>Gatehouse evidence, {} to {}</title><style>{STYLE}</style></head><body>\n\
+         <h1>Evidence from the audit log of Gatehouse</h1>\n",
+        rfc3339(facts.period.from_us),
+        rfc3339(facts.period.to_us)
+    );
+    head(&mut out, loaded, facts);
+    summary(&mut out, tested);
+    let _ = write!(
+        out,
+        "<section><h2>Requests</h2>{}</section>\n<section><h2>Values found, by type</h2>{}</section>\n",
+        chart::requests(&loaded.database, facts.period)?,
+        chart::redactions(&loaded.database, facts.period)?
+    );
+    out.push_str("<section><h2>What this does not cover</h2><ul>");
+    for text in NOT_COVERED {
+        let _ = write!(out, "<li>{}</li>", escape(text));
+    }
+    out.push_str("</ul></section>\n<h2>The tests</h2>\n");
+    for one in tested {
+        control(&mut out, one);
+    }
+    out.push_str("</body></html>\n");
+    Ok(out)
+}
+
+/// When, by what, over what.
+fn head(out: &mut String, loaded: &Loaded, facts: &Facts) {
+    let report = &loaded.report;
+    let verdict = match report.verdict() {
+        Verdict::Broken => "broken",
+        Verdict::CouldNotTell => "sound as far as can be told; see the gaps",
+        Verdict::Holds => "holds",
+    };
+    let trust = match &facts.trust {
+        Some(digest) => digest.as_str(),
+        None => "none: the signer is unknown, and no test can pass",
+    };
+    let period = format!(
+        "{} to {} (which is no part of it)",
+        rfc3339(facts.period.from_us),
+        rfc3339(facts.period.to_us)
+    );
+    let size = format!(
+        "{} records in {} streams, {} sessions; the first of {}",
+        loaded.records,
+        report.streams.len(),
+        report.sessions,
+        rfc3339(loaded.first_us)
+    );
+    let tool = format!(
+        "gatehouse-auditor {}, {}",
+        env!("CARGO_PKG_VERSION"),
+        facts.tool
+    );
+    let key = facts.key.as_deref().unwrap_or("not signed");
+    out.push_str("<table class=\"facts\">");
+    for (name, value) in [
+        ("Made (UTC)", facts.made.as_str()),
+        ("Period (UTC)", &period),
+        ("Log", &facts.place),
+        ("What the log holds", &size),
+        ("Verification", verdict),
+        ("Horizon", &rfc3339(loaded.horizon_us)),
+        ("Trust file", trust),
+        ("Command", &facts.command),
+        ("Program", &tool),
+        ("Key of the manifest", key),
+    ] {
+        let _ = write!(out, "<tr><th>{name}</th><td>{}</td></tr>", escape(value));
+    }
+    out.push_str("</table>\n<p>All times are UTC. Past the horizon the log proves nothing.</p>\n");
+}
+
+fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Fail => "exceptions",
+        Outcome::Inconclusive => "inconclusive",
+        Outcome::NotTested => "not tested",
+        Outcome::Pass => "no exception",
+    }
+}
+
+fn summary(out: &mut String, tested: &[Tested<'_>]) {
+    out.push_str(
+        "<section><h2>Results</h2><table class=\"results\"><thead><tr><th>Test</th><th></th>\
+         <th>SOC 2 TSC</th><th>ISO 27001 Annex A</th><th>Population</th><th>Exceptions</th>\
+         <th>Result</th></tr></thead><tbody>",
+    );
+    for one in tested {
+        let control = one.control;
+        let _ = write!(
+            out,
+            "<tr><td><a href=\"#{id}\">{id}</a></td><td>{}</td><td>{}</td><td>{}</td>\
+             <td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"{}\">{}</td></tr>",
+            escape(&control.title),
+            escape(&control.tsc),
+            escape(&control.iso),
+            one.population,
+            one.exceptions.count,
+            one.outcome.word(),
+            word(one.outcome),
+            id = escape(&control.id),
+        );
+    }
+    out.push_str(
+        "</tbody></table><p>An empty population is <em>not tested</em>, never a pass. \
+         <em>Inconclusive</em>: no exception was seen, but the log cannot show the whole period.</p>\
+         </section>\n",
+    );
+}
+
+/// One test on a page of its own.
+fn control(out: &mut String, one: &Tested<'_>) {
+    let control = one.control;
+    let _ = write!(
+        out,
+        "<section class=\"control\" id=\"{id}\"><h3>{id} {}</h3>\
+         <p class=\"{}\">{}: population {}, exceptions {}</p>",
+        escape(&control.title),
+        one.outcome.word(),
+        word(one.outcome),
+        one.population,
+        one.exceptions.count,
+        id = escape(&control.id),
+    );
+    for (name, text) in [
+        ("Supports", &control.supports),
+        ("If there are exceptions", &control.remediation),
+    ] {
+        let _ = write!(out, "<p><b>{name}:</b> {}</p>", escape(text));
+    }
+    let _ = write!(
+        out,
+        "<p>Severity {severity}. SOC 2 TSC {tsc}; ISO 27001:2022 Annex A {iso}. All rows: \
+         <a href=\"population/{id}.csv\">population</a>, \
+         <a href=\"exceptions/{id}.csv\">exceptions</a>.</p>",
+        severity = control.severity,
+        tsc = escape(&control.tsc),
+        iso = escape(&control.iso),
+        id = escape(&control.id),
+    );
+    if !one.gaps.is_empty() {
+        out.push_str("<p><b>What the log cannot show:</b></p><ul>");
+        for gap in &one.gaps {
+            let _ = write!(out, "<li>{}</li>", escape(gap));
+        }
+        out.push_str("</ul>");
+    }
+    exceptions(out, one);
+    for (name, sql) in [
+        ("Population", &control.population),
+        ("Exceptions", &control.exceptions),
+    ] {
+        let _ = write!(out, "<p><b>{name} query:</b></p><pre>{}</pre>", lines(sql));
+    }
+    out.push_str("</section>\n");
+}
+
+/// A query with its lines kept.
+fn lines(sql: &str) -> String {
+    let lines: Vec<String> = sql.lines().map(escape).collect();
+    lines.join("\n")
+}
+
+fn exceptions(out: &mut String, one: &Tested<'_>) {
+    let shown = one.exceptions.first.len().min(SHOWN);
+    if shown == 0 {
+        return;
+    }
+    let _ = write!(
+        out,
+        "<p><b>Exceptions</b> ({shown} of {}):</p><ol>",
+        one.exceptions.count
+    );
+    for cells in one.exceptions.first.iter().take(SHOWN) {
+        out.push_str("<li>");
+        for (name, cell) in cells {
+            let value = match cell {
+                Cell::Integer(number) => number.to_string(),
+                Cell::Text(text) => escape(text),
+            };
+            let _ = write!(out, "<span><i>{}</i> {value}</span> ", escape(name));
+        }
+        out.push_str("</li>");
+    }
+    out.push_str("</ol>");
+}
