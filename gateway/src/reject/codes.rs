@@ -68,6 +68,8 @@ codes! {
     FindingInNumber = "finding_in_number", 400, Policy, Retry::No, "A number holds a value that must not leave; send it as a string";
     /// Two parsers could read the request's framing in different ways.
     FramingAmbiguous = "framing_ambiguous", 400, Caller, Retry::No, "The request's framing is ambiguous";
+    /// The request names no host, several, or one that is none.
+    HostMalformed = "host_malformed", 400, Caller, Retry::No, "The request must name exactly one host";
     /// A failure of ours without a better name.
     Internal = "internal", 500, Gateway, Retry::ByStatus, "The gateway failed";
     /// The body is not strict JSON, or two parsers could read it in different ways.

@@ -23,8 +23,9 @@ use super::connections::Place;
 use super::route;
 use crate::config::Config;
 use crate::pipeline::Gateway;
+use crate::reject::Code;
 use crate::wire::body::ReplyBody;
-use crate::wire::framing::{Lengths, Watched};
+use crate::wire::framing::{self, Lengths, Watched};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// hyper takes no smaller one.
@@ -131,8 +132,13 @@ async fn answer(
     activity.running.fetch_add(1, Ordering::Relaxed);
     activity.begun.fetch_add(1, Ordering::Relaxed);
     activity.first.notify_one();
-    let framing = lengths.check(request.version(), request.headers());
-    let response = route::answer(gateway, request, peer, framing).await;
+    let (version, headers) = (request.version(), request.headers());
+    // Both always: `check` keeps count of what it has seen.
+    let framing = lengths
+        .check(version, headers)
+        .map_err(|_| Code::FramingAmbiguous);
+    let head = framing.and(framing::host(version, headers).map_err(|_| Code::HostMalformed));
+    let response = route::answer(gateway, request, peer, head).await;
     activity.running.fetch_sub(1, Ordering::Relaxed);
     response
 }

@@ -15,7 +15,6 @@ use crate::protocol::{self, Protocol};
 use crate::provider;
 use crate::reject::{Code, Rejection, Shape};
 use crate::wire::body::ReplyBody;
-use crate::wire::framing::Ambiguous;
 
 const SESSION: HeaderName = HeaderName::from_static("x-gatehouse-session");
 const REQUEST: HeaderName = HeaderName::from_static("x-request-id");
@@ -75,7 +74,7 @@ pub(super) async fn answer(
     gateway: Arc<Gateway>,
     request: Request<Incoming>,
     peer: IpAddr,
-    framing: Result<(), Ambiguous>,
+    head: Result<(), Code>,
 ) -> Response<ReplyBody> {
     let route = Route::of(&request);
     let shape = route.shape();
@@ -83,7 +82,7 @@ pub(super) async fn answer(
         return Rejection::new(Code::Internal).response(shape, "");
     };
     let id = inbound.id().clone();
-    let mut response = dispatch(gateway, route, inbound, framing, id.as_str()).await;
+    let mut response = dispatch(gateway, route, inbound, head, id.as_str()).await;
     let headers = response.headers_mut();
     if let Ok(value) = HeaderValue::from_str(id.as_str()) {
         if shape == Shape::Anthropic {
@@ -99,11 +98,11 @@ async fn dispatch(
     gateway: Arc<Gateway>,
     route: Route,
     inbound: Inbound,
-    framing: Result<(), Ambiguous>,
+    head: Result<(), Code>,
     id: &str,
 ) -> Response<ReplyBody> {
-    if framing.is_err() {
-        let rejection = Rejection::new(Code::FramingAmbiguous).closing();
+    if let Err(code) = head {
+        let rejection = Rejection::new(code).closing();
         return gateway.turn_away(inbound, rejection).await;
     }
     if !route.allows(inbound.method()) {

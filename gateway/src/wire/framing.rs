@@ -6,6 +6,8 @@
 //! connection where more such lines arrived than were accounted for by earlier requests is doubtful.
 //! A JSON body cannot hold such a line; a pipelined request behind a chunked one can, and is then
 //! refused too, which is the safe side.
+//!
+//! The same holds for the host: [`host`] wants exactly one, whether or not we go by it.
 
 use std::io;
 use std::pin::Pin;
@@ -14,8 +16,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
-use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
-use http::{HeaderMap, Version};
+use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
+use http::uri::Authority;
+use http::{HeaderMap, HeaderValue, Version};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 const NAME: &[u8] = b"content-length";
@@ -24,6 +27,35 @@ const NAME: &[u8] = b"content-length";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the request's framing is ambiguous")]
 pub struct Ambiguous;
+
+/// A request without a host, with several, or with one that is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a request must name exactly one host")]
+pub struct NoHost;
+
+/// Judges the `host` lines of a request. HTTP/1.0 and HTTP/2 may leave them out; an empty one names
+/// a target without an authority.
+///
+/// # Errors
+/// [`NoHost`] where a server must answer 400 (RFC 9112 §3.2).
+pub fn host(version: Version, headers: &HeaderMap) -> Result<(), NoHost> {
+    let mut lines = headers.get_all(HOST).iter();
+    let named = match lines.next() {
+        Some(line) => names_host(line),
+        None => version != Version::HTTP_11,
+    };
+    if named && lines.next().is_none() {
+        Ok(())
+    } else {
+        Err(NoHost)
+    }
+}
+
+fn names_host(line: &HeaderValue) -> bool {
+    // `Authority` also takes what comes before an `@`, which `host` does not have.
+    line.is_empty()
+        || !line.as_bytes().contains(&b'@') && Authority::try_from(line.as_bytes()).is_ok()
+}
 
 /// Counts of one connection, shared between its bytes and its requests.
 #[derive(Default)]
@@ -184,6 +216,35 @@ mod tests {
         assert!(lengths.check(Version::HTTP_11, &headers).is_err());
         lengths.accounted.store(1, Ordering::Relaxed);
         assert!(lengths.check(Version::HTTP_11, &headers).is_ok());
+    }
+
+    #[test]
+    fn a_request_names_exactly_one_host() {
+        let judge = |version, lines: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(HOST, line.parse().unwrap());
+            }
+            host(version, &headers).is_ok()
+        };
+        for one in [
+            "a",
+            "a:80",
+            "127.0.0.1:8080",
+            "[::1]:8080",
+            "ex-ample.org",
+            "",
+        ] {
+            for version in [Version::HTTP_10, Version::HTTP_11, Version::HTTP_2] {
+                assert!(judge(version, &[one]), "{one}");
+                assert!(!judge(version, &[one, one]), "{one} twice");
+            }
+        }
+        for none in ["a b", "a,b", "u@a", "a/b", "[::1", "a:b:c"] {
+            assert!(!judge(Version::HTTP_11, &[none]), "{none}");
+        }
+        assert!(!judge(Version::HTTP_11, &[]));
+        assert!(judge(Version::HTTP_10, &[]) && judge(Version::HTTP_2, &[]));
     }
 
     #[test]

@@ -291,6 +291,46 @@ async fn doubtful_framing_is_refused_once_and_ends_the_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_request_without_exactly_one_host_is_refused_before_anything_else() {
+    let gate = Gate::up().await;
+    let known = format!("authorization: Bearer {}\r\n", gate.token);
+    for (hosts, key) in [
+        ("", known.as_str()),
+        ("host: a\r\nhost: b\r\n", &known),
+        ("host: a\r\nHost: a\r\n", &known),
+        ("host: a b\r\n", &known),
+        ("", ""),
+        (
+            "host: a\r\nhost: b\r\n",
+            "authorization: Bearer gk_none\r\n",
+        ),
+    ] {
+        for path in [CHAT, "/v1/models", "/nowhere"] {
+            let body = chat("hi");
+            // Another request behind it must not be answered.
+            let bytes = format!(
+                "POST {path} HTTP/1.1\r\n{hosts}{key}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}\
+                 GET /v1/models HTTP/1.1\r\nhost: g\r\n{known}\r\n",
+                body.len()
+            );
+            let began = Instant::now();
+            let answer = gate.caller().send(bytes.as_bytes()).await;
+            is_typed(&answer, 400, "host_malformed", hosts);
+            assert_eq!(answer.header("connection").as_deref(), Some("close"));
+            let text = String::from_utf8_lossy(&answer.raw).into_owned();
+            assert_eq!(text.matches("HTTP/1.1 ").count(), 1, "{hosts}: {text}");
+            assert!(
+                began.elapsed() < Duration::from_secs(8),
+                "{hosts}: left open"
+            );
+        }
+    }
+    assert!(gate.provider.received().is_empty());
+    let records = gate.records().await;
+    assert!(!exchanges(&records).contains(&"exchange.admitted"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn chunked_and_pipelined_requests_are_served() {
     let gate = Gate::up().await;
     gate.provider.play(Script::json(
