@@ -1,11 +1,14 @@
 //! The one place where a cause becomes an answer. Every refusal and failure that a caller can meet
 //! is a [`Code`] of a closed list; each has a status, a blame and a retry rule, and
 //! looks the way the official SDK of the caller's protocol expects, so that it raises its own
-//! class. A rejection never carries payload text: its detail is a path, a label or a rule name.
+//! class. A rejection never carries payload text: its detail is a path, a label or a rule name. What a
+//! provider reports is passed on by [`reported`].
 
 mod codes;
+mod reported;
 
 pub use codes::Code;
+pub use reported::reported;
 
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
@@ -141,7 +144,6 @@ impl Rejection {
 
     /// The error as JSON, without a line break: the body of a reply, or the data of an error event.
     pub fn json(&self, shape: Shape, request: &str) -> Bytes {
-        let text = |value: &str| serde_json::Value::from(value).to_string();
         let parameter = self
             .parameter
             .as_deref()
@@ -152,16 +154,14 @@ impl Rejection {
             text(self.code.word()),
             text(self.code.blame().word()),
         );
-        let status = self.status();
+        let kind = text(type_of(shape, self.status()));
         match shape {
             Shape::OpenAi => format!(
-                r#"{{"error":{{"type":{},{common},"request_id":{}}}}}"#,
-                text(openai_type(status)),
+                r#"{{"error":{{"type":{kind},{common},"request_id":{}}}}}"#,
                 text(request)
             ),
             Shape::Anthropic => format!(
-                r#"{{"type":"error","error":{{"type":{},{common}}},"request_id":{}}}"#,
-                text(anthropic_type(status)),
+                r#"{{"type":"error","error":{{"type":{kind},{common}}},"request_id":{}}}"#,
                 text(request)
             ),
         }
@@ -195,6 +195,19 @@ impl Rejection {
 impl From<Code> for Rejection {
     fn from(code: Code) -> Self {
         Self::new(code)
+    }
+}
+
+/// A JSON string.
+fn text(value: &str) -> String {
+    serde_json::Value::from(value).to_string()
+}
+
+/// The error type that the SDKs know for a status.
+fn type_of(shape: Shape, status: StatusCode) -> &'static str {
+    match shape {
+        Shape::Anthropic => anthropic_type(status),
+        Shape::OpenAi => openai_type(status),
     }
 }
 

@@ -125,8 +125,9 @@ impl Relay {
     /// Answers the caller and settles the exchange, whatever happens.
     pub async fn run(self, slot: ReplySlot) {
         let Self { exchange, shared } = self;
+        let asked = exchange.admitted.facts.stream;
         match exchange.answer {
-            Ok(answer) if answer.is_stream && answer.status.is_success() => {
+            Ok(answer) if asked && answer.is_stream && answer.status.is_success() => {
                 stream::run(exchange.admitted, answer, &shared, slot).await;
             }
             answer => whole::run(exchange.admitted, answer, &shared, slot).await,

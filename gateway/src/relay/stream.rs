@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::Response;
 use http::header::{CONTENT_TYPE, HeaderValue};
+use http::{Response, StatusCode};
 use tokio::sync::mpsc;
 
 use super::settle::{End, Settlement, ending};
@@ -13,7 +13,7 @@ use super::{Admitted, Guard, ReplySlot, Shared, Unreplied};
 use crate::audit::Ending;
 use crate::protocol::Role;
 use crate::provider::Answer;
-use crate::reject::{Code, Rejection, Shape};
+use crate::reject::{Code, Rejection, Shape, reported};
 use crate::screen::{Names, ReplySearch};
 use crate::session::Turn;
 use crate::wire::body::{Aborted, Part, ReplyBody};
@@ -31,7 +31,7 @@ const LINGER: Duration = Duration::from_millis(100);
 enum Finish {
     /// With the protocol's last event, which is still to be sent.
     Whole(Bytes),
-    /// With the provider's own error event, still to be sent.
+    /// With an error that the provider reports; its JSON, still to be sent.
     Reported(Bytes),
     /// In any other way.
     Broken(Rejection),
@@ -98,7 +98,12 @@ pub(super) async fn run(admitted: Admitted, mut answer: Answer, shared: &Shared,
             let _ = sender.send(Ok(Bytes::new())).await;
             return linger(&mut answer).await;
         }
-        (Ok(()), Finish::Reported(report)) => report,
+        (Ok(()), Finish::Reported(error)) => {
+            let shape = shared.protocol.shape();
+            // There is no status any more; it only gives a type to errors that have none.
+            let error = reported(shape, StatusCode::BAD_GATEWAY, &error, request.as_str());
+            framed(shape, &error)
+        }
         (Ok(()), Finish::Broken(rejection)) => error_event(shared, &rejection, request.as_str()),
         (Err(code), _) => error_event(shared, &code.into(), request.as_str()),
     };
@@ -221,11 +226,15 @@ fn events(body: ReplyBody) -> Response<ReplyBody> {
 fn error_event(shared: &Shared, rejection: &Rejection, request: &str) -> Bytes {
     shared.metrics.refused(rejection.code());
     let shape = shared.protocol.shape();
+    framed(shape, &rejection.json(shape, request))
+}
+
+fn framed(shape: Shape, error: &[u8]) -> Bytes {
     let name: Option<&[u8]> = match shape {
         Shape::Anthropic => Some(b"error"),
         Shape::OpenAi => None,
     };
-    sse::write(name, &rejection.json(shape, request))
+    sse::write(name, error)
 }
 
 /// Sends a last word and aborts the transfer, so that no client takes it for a whole reply.

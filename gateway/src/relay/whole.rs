@@ -9,8 +9,8 @@ use super::settle::{End, Settlement, ending};
 use super::{Admitted, Guard, ReplySlot, Shared, Unreplied};
 use crate::audit::Ending;
 use crate::provider::Answer;
-use crate::reject::{Code, Rejection};
-use crate::screen::{Names, ReplySearch};
+use crate::reject::{Code, Rejection, Shape, reported};
+use crate::screen::Names;
 use crate::session::Turn;
 use crate::wire::body::ReplyBody;
 
@@ -61,20 +61,16 @@ pub(super) async fn run(
             end.upstream_status = Some(answer.status.as_u16());
             end.attempts = answer.attempts;
             let turn = &mut settlement.turn;
-            let body = whole_body(&mut answer, shared, &mut slot, turn, deadline).await;
-            body.map(|body| reply(&answer, body, &mut search, &Names::of(turn)))
+            let asked = facts.stream;
+            let body = whole_body(&mut answer, asked, shared, &mut slot, turn, deadline).await;
+            body.map(|body| {
+                let body = body.and_then(|body| search.whole(&body, &Names::of(turn)));
+                reply(&answer, body, shared.protocol.shape(), request.as_str())
+            })
         }
         Err(unreplied) => Err(unreplied),
     };
-    if let Err(Unreplied::Failed { attempts, .. }) = &outcome {
-        end.attempts = end.attempts.max(*attempts);
-    }
-    let reply = match outcome {
-        Ok(reply) => Some(reply),
-        Err(Unreplied::CallerGone) => None,
-        Err(Unreplied::Failed { rejection, .. }) => Some(Reply::failed(rejection)),
-    };
-    (end.status, end.ending) = reply.as_ref().map_or(GONE, Reply::ending);
+    let reply = Reply::concluded(outcome, &mut end);
     let settled = settlement.settle(shared, search.into_findings(), end).await;
     if let Some(reply) = reply {
         slot.answer(
@@ -88,6 +84,23 @@ pub(super) async fn run(
 const GONE: (u16, Ending) = (499, Ending::CallerGone);
 
 impl Reply {
+    /// What a caller that is still there gets; `end` learns how it ended.
+    fn concluded(outcome: Result<Self, Unreplied>, end: &mut End) -> Option<Self> {
+        let reply = match outcome {
+            Ok(reply) => Some(reply),
+            Err(Unreplied::CallerGone) => None,
+            Err(Unreplied::Failed {
+                rejection,
+                attempts,
+            }) => {
+                end.attempts = end.attempts.max(attempts);
+                Some(Self::failed(rejection))
+            }
+        };
+        (end.status, end.ending) = reply.as_ref().map_or(GONE, Self::ending);
+        reply
+    }
+
     fn failed(rejection: Rejection) -> Self {
         Self {
             status: rejection.status(),
@@ -122,14 +135,21 @@ impl Reply {
     }
 }
 
-/// Reads the answer to its end, unless something cuts the exchange short.
+/// Reads the answer to its end, unless something cuts the exchange short. `asked` says whether a
+/// stream was asked for: SDKs read nothing at all, and raise nothing, out of a reply in the other
+/// framing.
 async fn whole_body(
     answer: &mut Answer,
+    asked: bool,
     shared: &Shared,
     slot: &mut ReplySlot,
     turn: &mut Turn,
     deadline: Instant,
 ) -> Result<Result<Bytes, Rejection>, Unreplied> {
+    if answer.status.is_success() && (asked || answer.is_stream) {
+        let detail = "not in the framing that was asked for";
+        return Ok(Err(Rejection::new(Code::ProviderMalformed).detail(detail)));
+    }
     let cap = if answer.status.is_success() {
         shared.limits.reply
     } else {
@@ -143,18 +163,13 @@ async fn whole_body(
         .await
 }
 
-/// What becomes of an answer.
-fn reply(
-    answer: &Answer,
-    body: Result<Bytes, Rejection>,
-    search: &mut ReplySearch<'_>,
-    names: &Names<'_>,
-) -> Reply {
+/// What becomes of an answer, whose body has been searched.
+fn reply(answer: &Answer, body: Result<Bytes, Rejection>, shape: Shape, request: &str) -> Reply {
     let (status, retry_after) = (answer.status, answer.retry_after);
     match status.as_u16() {
         200..=299 => {}
         // The key is ours, so the caller can do nothing about it.
-        401 | 403 => return Reply::failed(Code::ProviderAuthentication.into()),
+        401 | 403 | 407 => return Reply::failed(Code::ProviderAuthentication.into()),
         400..=599 => {}
         _ => {
             return Reply::failed(
@@ -162,7 +177,7 @@ fn reply(
             );
         }
     }
-    match body.and_then(|body| search.whole(&body, names)) {
+    match body {
         Ok(body) if status.is_success() => Reply {
             status: StatusCode::OK,
             body: Ok(body),
@@ -170,7 +185,7 @@ fn reply(
         },
         Ok(body) => Reply {
             status,
-            body: Ok(body),
+            body: Ok(reported(shape, status, &body, request)),
             retry_after,
         },
         Err(rejection) if status.is_success() || rejection.code() == Code::ReplyBlocked => {

@@ -18,7 +18,7 @@ use crate::wire::sse::{self, Event};
 pub struct Flow {
     /// Frames to send before it, or instead of it.
     pub frames: BytesMut,
-    /// The event itself, if it is one that must wait.
+    /// The event itself, if it is one that must wait: framed, but for an error, which is JSON.
     pub held: Option<Bytes>,
     /// What it is to the stream.
     pub role: Role,
@@ -136,6 +136,13 @@ impl<'s> ReplySearch<'s> {
             return Ok(Flow {
                 frames,
                 held: None,
+                role,
+            });
+        }
+        if role == Role::Error {
+            return Ok(Flow {
+                frames,
+                held: Some(splice.finish().into()),
                 role,
             });
         }

@@ -352,7 +352,10 @@ async fn the_receipt_in_the_log_counts_the_leaves_that_were_sent() {
     ];
     let mut counted = Vec::new();
     for body in &bodies {
-        gate.provider.play(Script::json(r#"{"choices":[]}"#));
+        gate.provider.play(match body.get("stream") {
+            Some(_) => Script::events(vec![b"data: [DONE]\n\n".to_vec()]),
+            None => Script::json(r#"{"choices":[]}"#),
+        });
         let answer = gate.caller().post("/v1/chat/completions", body).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
         let sent = gate.provider.received()[0].json();
@@ -379,7 +382,8 @@ async fn the_receipt_in_the_log_counts_the_leaves_that_were_sent() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_of_the_callers_head_reaches_a_provider() {
     let gate = Gate::up().await;
-    gate.provider.play(Script::json(r#"{"choices":[]}"#));
+    gate.provider
+        .play(Script::events(vec![b"data: [DONE]\n\n".to_vec()]));
     let body = Speaks::OpenAi.request("hi").to_string();
     let headers = "connection: close, authorization\r\nproxy-authorization: Basic eDp5\r\nte: trailers\r\nkeep-alive: 5\r\n\
         x-session-id: X\r\nmcp-session-id: X\r\ncookie: sid=1\r\nuser-agent: lena\r\naccept-encoding: br\r\n\

@@ -15,6 +15,7 @@ mod cli;
 mod errors;
 mod faults;
 mod gate;
+mod reported;
 mod size;
 mod source;
 mod streams;

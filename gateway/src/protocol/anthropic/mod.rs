@@ -73,7 +73,8 @@ impl Protocol for Anthropic {
             Some("content_block_stop") => {
                 Closes::Owners(vec![count(Some(event), "index").unwrap_or(0)])
             }
-            Some("error" | "message_delta" | "message_stop") => Closes::All,
+            Some("message_delta" | "message_stop") => Closes::All,
+            _ if self.role(event) == Role::Error => Closes::All,
             _ => Closes::Nothing,
         }
     }
@@ -82,6 +83,8 @@ impl Protocol for Anthropic {
         match kind(event).as_deref() {
             Some("error") => Role::Error,
             Some("message_stop") => Role::Last,
+            // Compatible providers may leave the type out of an error.
+            None if event.get("error").is_some() => Role::Error,
             _ => Role::Middle,
         }
     }

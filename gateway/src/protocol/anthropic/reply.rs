@@ -100,7 +100,6 @@ fn common(node: Node<'_>, words: &[&str]) -> Part {
             Kind::String,
             ["id" | "type" | "role" | "model" | "stop_reason" | "request_id"]
             | ["usage", ..]
-            | ["error", "type"]
             | ["container", "id" | "expires_at"],
         ) => Part::Keep,
         (Kind::String, _) => Part::Whole,

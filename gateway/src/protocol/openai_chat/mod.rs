@@ -121,6 +121,9 @@ impl Protocol for OpenAiChat {
     }
 
     fn closes(&self, event: Node<'_>) -> Closes {
+        if self.role(event) == Role::Error {
+            return Closes::All;
+        }
         let owners: Vec<u64> = children(event.get("choices"))
             .filter(|choice| {
                 choice

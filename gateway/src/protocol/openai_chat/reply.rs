@@ -92,7 +92,6 @@ fn common(node: Node<'_>, words: &[&str]) -> Part {
             Part::Keep
         }
         (_, ["choices", "[]", "finish_reason" | "index"] | ["usage", ..]) => Part::Keep,
-        (_, ["error", "type" | "code"]) => Part::Keep,
         // Sound cannot be searched; it is only asked for where policy lets media pass.
         (Kind::String, ["choices", "[]", "message" | "delta", "audio", "data"]) => Part::Keep,
         (Kind::Number, _) => Part::Keep,
