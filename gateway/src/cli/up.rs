@@ -4,11 +4,12 @@ use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use rustls::pki_types::ServerName;
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Failure, Output, configuration, runtime};
-use crate::config::{Config, Glob, Log, Overrides, Protocol, Provider};
+use crate::config::{Config, Glob, Log, Overrides, Protocol, Provider, TlsFiles};
 use crate::serve;
 
 #[derive(clap::Args)]
@@ -42,26 +43,47 @@ async fn serve(config: Config, output: &mut Output) -> Result<(), Failure> {
     // Asked for first, so that a signal during the start is not lost.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hangup = signal(SignalKind::hangup())?;
     let names: Vec<&str> = config.providers.iter().map(|it| it.name.as_str()).collect();
     let providers = names.join(", ");
     let sample = Sample::of(&config);
+    let tls = config.tls.as_ref().map(|tls| tls.files.clone());
     let started = serve::up(config).await;
     let mut running = started.map_err(|error| Failure::of("the gateway did not start", error))?;
-    let (address, admin) = (running.address(), running.admin_address());
+    let admin = running.admin_address();
+    let origin = origin(running.address(), tls.as_ref());
     let version = env!("CARGO_PKG_VERSION");
     output.line(&format!(
-        "Gatehouse {version} listens on http://{address}; providers: {providers}; \
+        "Gatehouse {version} listens on {origin}; providers: {providers}; \
          health and metrics on http://{admin}"
     ))?;
     if let Some(key) = running.take_first_key() {
-        output.line(&welcome(address, key.expose(), &sample))?;
+        output.line(&welcome(&origin, key.expose(), &sample))?;
     }
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+    loop {
+        tokio::select! {
+            _ = terminate.recv() => break,
+            _ = interrupt.recv() => break,
+            _ = hangup.recv() => running.reload(),
+        }
     }
     running.stop().await;
     Ok(())
+}
+
+/// Where callers reach the gateway: under TLS, by a name that the certificate is known to have.
+fn origin(address: SocketAddr, tls: Option<&TlsFiles>) -> String {
+    let Some(tls) = tls else {
+        return format!("http://{address}");
+    };
+    match tls.names.first() {
+        Some(ServerName::DnsName(name)) => format!("https://{}:{}", name.as_ref(), address.port()),
+        Some(ServerName::IpAddress(ip)) => {
+            let ip = std::net::IpAddr::from(*ip);
+            format!("https://{}", SocketAddr::new(ip, address.port()))
+        }
+        _ => format!("https://{address}"),
+    }
 }
 
 /// A request that the configured providers understand.
@@ -110,7 +132,7 @@ fn model(provider: &Provider, usual: &str) -> String {
 }
 
 /// What a newcomer needs next. The key is shown here and never again.
-fn welcome(address: SocketAddr, key: &str, sample: &Sample) -> String {
+fn welcome(origin: &str, key: &str, sample: &Sample) -> String {
     let Sample { path, body } = sample;
     format!(
         r#"
@@ -120,14 +142,14 @@ The first caller key, shown this once:
 
 Try it:
 
-  curl http://{address}{path} \
+  curl {origin}{path} \
     -H "authorization: Bearer {key}" -H "content-type: application/json" \
     -d '{body}'
 
 Point the SDKs at it:
 
-  client = OpenAI(base_url="http://{address}/v1", api_key="{key}")
-  client = Anthropic(base_url="http://{address}", api_key="{key}")
+  client = OpenAI(base_url="{origin}/v1", api_key="{key}")
+  client = Anthropic(base_url="{origin}", api_key="{key}")
 "#
     )
 }
@@ -162,8 +184,9 @@ mod tests {
     #[test]
     fn the_welcome_is_ready_to_be_pasted() {
         let address = SocketAddr::from(([127, 0, 0, 1], 8080));
+        let origin = origin(address, None);
         let sample = Sample::of(&config("[[provider]]\nname = 'echo'\nprotocol = 'echo'\n"));
-        let text = welcome(address, "gk_key", &sample);
+        let text = welcome(&origin, "gk_key", &sample);
         assert!(text.contains(r#"OpenAI(base_url="http://127.0.0.1:8080/v1", api_key="gk_key")"#));
         assert!(text.contains(r#"Anthropic(base_url="http://127.0.0.1:8080", api_key="gk_key")"#));
         let body = text.split('\'').nth(1).expect("the body in quotes");

@@ -72,7 +72,8 @@ impl<'e> Check<'e> {
         overrides: &Overrides,
     ) -> Result<Config, Faults> {
         let listen = overrides.listen.as_deref().or(raw.listen.as_deref());
-        let listen = self.listen(listen, raw.allow_plain_listen);
+        let listen = self.listen(listen, raw.allow_plain_listen, raw.tls.is_some());
+        let tls = self.tls(raw.tls.as_ref());
         let admin_listen = self.admin_listen(raw.admin_listen.as_deref());
         if listen == admin_listen && listen.port() != 0 {
             self.faults
@@ -89,6 +90,7 @@ impl<'e> Check<'e> {
         match redaction {
             Some(redaction) if self.faults.is_empty() => Ok(Config {
                 listen,
+                tls,
                 admin_listen,
                 data_dir,
                 redaction,
@@ -125,11 +127,15 @@ impl<'e> Check<'e> {
         }
     }
 
-    fn listen(&mut self, text: Option<&str>, allow_plain: bool) -> SocketAddr {
+    fn listen(&mut self, text: Option<&str>, allow_plain: bool, tls: bool) -> SocketAddr {
         let address = self.address("listen", text, LISTEN);
-        if !address.ip().is_loopback() && !allow_plain {
-            let message = "speaks plain HTTP, so it must be a loopback address; put a TLS \
-                           terminator in front and say allow_plain_listen = true";
+        if tls && allow_plain {
+            let message = "has no meaning beside [tls]: the listener speaks nothing but TLS then";
+            self.faults.add("allow_plain_listen", message);
+        }
+        if !address.ip().is_loopback() && !allow_plain && !tls {
+            let message = "speaks plain HTTP, so it must be a loopback address; add [tls], or put \
+                           a TLS terminator in front and say allow_plain_listen = true";
             self.faults.add("listen", message);
         }
         address
@@ -289,7 +295,12 @@ impl<'e> Check<'e> {
         }
     }
 
-    fn duration(&mut self, path: &str, text: Option<&str>, default: Duration) -> Duration {
+    pub(super) fn duration(
+        &mut self,
+        path: &str,
+        text: Option<&str>,
+        default: Duration,
+    ) -> Duration {
         self.value(path, text, default, value::duration)
     }
 

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use gatehouse_envelope::secret::Secret;
 use gatehouse_redactor::{Engine, Policy};
@@ -23,11 +24,12 @@ pub struct Overrides {
 /// Looks up a variable by its name.
 type Variables = dyn Fn(&str) -> Option<String>;
 
-/// The surroundings that a configuration refers to: variables, and the directory that relative
-/// paths start from.
+/// The surroundings that a configuration refers to: variables, the directory that relative paths
+/// start from, and the time, which certificates are judged by.
 pub struct Environment {
     variables: Box<Variables>,
     base: PathBuf,
+    now: SystemTime,
 }
 
 impl Environment {
@@ -41,7 +43,11 @@ impl Environment {
         Environment::new(|name| std::env::var(name).ok(), PathBuf::new())
     }
 
-    /// Made-up surroundings, for tests and for the demo.
+    /// Made-up surroundings, for tests and for the demo; only the time is the real one.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the edge at which time enters, before there is a clock"
+    )]
     pub fn new(
         variables: impl Fn(&str) -> Option<String> + 'static,
         base: impl Into<PathBuf>,
@@ -49,7 +55,19 @@ impl Environment {
         Environment {
             variables: Box::new(variables),
             base: base.into(),
+            now: SystemTime::now(),
         }
+    }
+
+    /// The same at another time.
+    #[must_use]
+    pub fn at(self, now: SystemTime) -> Environment {
+        Environment { now, ..self }
+    }
+
+    /// The time at which these surroundings were looked at.
+    pub(super) fn now(&self) -> SystemTime {
+        self.now
     }
 
     /// A variable's value, if it is set, is Unicode and is not empty.

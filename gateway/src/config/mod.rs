@@ -2,13 +2,15 @@
 //! needs another look.
 //!
 //! `raw` is the file as written, `check` turns it into what it means and lists every fault, and
-//! `load` is the one place where the environment and other files are read.
+//! `load` is the one place where the environment and other files are read, but for those of `tls`,
+//! which are read again while the gateway runs.
 
 mod check;
 mod fault;
 mod load;
 mod provider;
 mod raw;
+mod tls;
 mod tree;
 mod value;
 
@@ -23,13 +25,16 @@ use http::Uri;
 
 pub use fault::{Fault, Faults};
 pub use load::{Environment, Overrides};
+pub use tls::{Contents, Identity, Tls, TlsFiles};
 pub use value::Glob;
 
 /// The whole configuration. Has no `Debug`: it holds provider credentials.
 #[derive(Clone)]
 pub struct Config {
-    /// Where callers connect. Plain HTTP, so a loopback address unless the file says otherwise.
+    /// Where callers connect. Without `tls` a loopback address, unless the file says otherwise.
     pub listen: SocketAddr,
+    /// TLS there; `None` for plain HTTP.
+    pub tls: Option<Tls>,
     /// Health and metrics; always loopback.
     pub admin_listen: SocketAddr,
     /// `sessions.redb`, `keys/`, `ledger/`, `wal/`, `trust.policy` and `admin.sock` live here.

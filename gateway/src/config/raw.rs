@@ -14,6 +14,7 @@ pub(super) struct Raw {
     pub(super) allow_plain_listen: bool,
     pub(super) data_dir: Option<String>,
     pub(super) redaction: Option<String>,
+    pub(super) tls: Option<RawTls>,
     pub(super) provider: Vec<RawProvider>,
     pub(super) timeouts: RawTimeouts,
     pub(super) limits: RawLimits,
@@ -23,6 +24,16 @@ pub(super) struct Raw {
     pub(super) log: RawLog,
     /// Read only to be refused with a reason: what is not enforced must not look as if it were.
     pub(super) agents: BTreeMap<String, toml::Value>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawTls {
+    pub(super) certificate: Option<String>,
+    pub(super) key: Option<String>,
+    pub(super) client_ca: Option<String>,
+    pub(super) names: Vec<String>,
+    pub(super) reread: Option<String>,
 }
 
 #[derive(Default, Deserialize)]

@@ -13,17 +13,21 @@ use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio_rustls::server::TlsStream;
+use tokio_util::either::Either;
 use tokio_util::sync::CancellationToken;
 
 use super::connections::Place;
 use super::route;
+use super::tls::Front;
 use crate::config::Config;
 use crate::pipeline::Gateway;
 use crate::reject::Code;
+use crate::telemetry::{Handshake, TlsMetrics};
 use crate::wire::body::ReplyBody;
 use crate::wire::framing::{self, Lengths, Watched};
 
@@ -44,6 +48,10 @@ struct Activity {
     first: Notify,
 }
 
+/// A connection's bytes, deciphered where the listener speaks TLS.
+type Stream = Either<TcpStream, TlsStream<TcpStream>>;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Version {
     One,
     Two,
@@ -52,18 +60,20 @@ enum Version {
 /// Serves a connection until it ends, falls silent or must give way.
 pub(super) async fn serve(
     gateway: Arc<Gateway>,
-    mut stream: TcpStream,
+    stream: TcpStream,
+    front: Option<Arc<Front>>,
     peer: IpAddr,
     place: Place,
     stop: CancellationToken,
 ) {
+    // One deadline for the handshake, the preface and the first head together.
     let deadline = Instant::now() + gateway.config().timeouts.headers;
     let begun = tokio::select! {
-        begun = timeout_at(deadline, preface(&mut stream)) => begun,
+        begun = timeout_at(deadline, begin(stream, front, &gateway.metrics().tls)) => begun,
         () = place.evicted() => return,
         () = stop.cancelled() => return,
     };
-    let Ok(Ok((version, before))) = begun else {
+    let Ok(Ok((stream, version, before))) = begun else {
         return;
     };
     let lengths = Arc::new(Lengths::default());
@@ -143,8 +153,62 @@ async fn answer(
     response
 }
 
+/// What comes before the first head: the TLS handshake, if there is one, and HTTP/2's preface.
+async fn begin(
+    stream: TcpStream,
+    front: Option<Arc<Front>>,
+    metrics: &TlsMetrics,
+) -> io::Result<(Stream, Version, Bytes)> {
+    let Some(front) = front else {
+        let mut stream = Stream::Left(stream);
+        let (version, before) = preface(&mut stream).await?;
+        return Ok((stream, version, before));
+    };
+    let stream = shake(&front, stream, metrics).await?;
+    // RFC 9113, 3.2: HTTP/2 over TLS is agreed by ALPN, and by nothing else.
+    let agreed = match stream.get_ref().1.alpn_protocol() {
+        Some(b"h2") => Version::Two,
+        _ => Version::One,
+    };
+    let mut stream = Stream::Right(stream);
+    let (version, before) = preface(&mut stream).await?;
+    if version != agreed {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    Ok((stream, version, before))
+}
+
+async fn shake(
+    front: &Front,
+    stream: TcpStream,
+    metrics: &TlsMetrics,
+) -> io::Result<TlsStream<TcpStream>> {
+    let mut count = Count {
+        metrics,
+        outcome: Handshake::Unfinished,
+    };
+    let shaken = front.accept(stream).await;
+    count.outcome = match shaken {
+        Ok(_) => Handshake::Done,
+        Err(_) => Handshake::Failed,
+    };
+    shaken
+}
+
+/// Counts a handshake also when it is dropped in the middle.
+struct Count<'m> {
+    metrics: &'m TlsMetrics,
+    outcome: Handshake,
+}
+
+impl Drop for Count<'_> {
+    fn drop(&mut self) {
+        self.metrics.handshake(self.outcome);
+    }
+}
+
 /// Reads until it is certain whether the HTTP/2 preface is being sent.
-async fn preface(stream: &mut TcpStream) -> io::Result<(Version, Bytes)> {
+async fn preface<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<(Version, Bytes)> {
     let mut read = BytesMut::with_capacity(PREFACE.len());
     while read.len() < PREFACE.len() && PREFACE.starts_with(&read) {
         let mut rest = stream.take((PREFACE.len() - read.len()) as u64);

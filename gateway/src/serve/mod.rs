@@ -5,6 +5,7 @@ mod connections;
 mod route;
 mod sessions;
 mod start;
+mod tls;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ pub use start::{Running, StartError, up};
 
 use crate::pipeline::Gateway;
 use connections::{Caps, Connections};
+use tls::Front;
 
 /// How long to wait before accepting again when the system has no room for a connection.
 const BREATH: Duration = Duration::from_millis(50);
@@ -26,6 +28,7 @@ const BREATH: Duration = Duration::from_millis(50);
 async fn accept(
     gateway: Arc<Gateway>,
     listener: TcpListener,
+    front: Option<Arc<Front>>,
     tracker: TaskTracker,
     stop: CancellationToken,
 ) {
@@ -53,10 +56,10 @@ async fn accept(
         // Small writes are whole events that somebody waits for.
         let _ = stream.set_nodelay(true);
         let metrics = Arc::clone(gateway.metrics());
-        let (gateway, stop) = (Arc::clone(&gateway), stop.clone());
+        let (gateway, front, stop) = (Arc::clone(&gateway), front.clone(), stop.clone());
         tracker.spawn(async move {
             metrics.connections.inc();
-            connection::serve(gateway, stream, peer_of(peer), place, stop).await;
+            connection::serve(gateway, stream, front, peer_of(peer), place, stop).await;
             metrics.connections.dec();
         });
     }

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::accept;
+use super::tls::Front;
 use crate::admin::{Desk, Health, Office, Socket};
 use crate::audit::{Book, ConfigSnapshot, PolicyLoad};
 use crate::auth::{Authenticator, CallerKeys, DenialLog, Denials, NewCaller};
@@ -48,6 +49,8 @@ pub struct Running {
     admin_address: SocketAddr,
     first_key: Option<Secret<String>>,
     gateway: Arc<Gateway>,
+    /// `None` where the listener speaks plain HTTP.
+    front: Option<Arc<Front>>,
     /// No new connections and no new requests.
     stop: CancellationToken,
     /// No background work either.
@@ -92,6 +95,7 @@ pub async fn up(config: Config) -> Result<Running, StartError> {
     let upstream = Upstream::new(config.timeouts.connect).map_err(StartError::of("tls"))?;
     // The last thing that can fail: a key that was made is also handed out.
     let first_key = first_key(&office.callers).await?;
+    let front = config.tls.as_ref().map(|tls| Arc::new(Front::new(tls)));
     let gateway = Arc::new(Gateway {
         authenticator: Authenticator::new(Arc::clone(&office.callers)),
         denials: Arc::new(Denials::new(sink)),
@@ -109,6 +113,7 @@ pub async fn up(config: Config) -> Result<Running, StartError> {
         admin_address,
         first_key,
         gateway,
+        front,
         stop: CancellationToken::new(),
         end: CancellationToken::new(),
         connections: TaskTracker::new(),
@@ -154,6 +159,15 @@ impl Running {
         &self.gateway
     }
 
+    /// Looks at the TLS files now instead of at the next round. Says in the log what came of it;
+    /// the rest of the configuration is read at the start only.
+    pub fn reload(&self) {
+        match &self.front {
+            Some(front) => front.reread(),
+            None => tracing::warn!("nothing is read again: the listener has no TLS files"),
+        }
+    }
+
     /// Stops in order: no new connections, running exchanges end or run out of time, the last
     /// records are written, the log is closed and stored.
     pub async fn stop(self) {
@@ -192,8 +206,17 @@ impl Running {
             desk,
         } = doors;
         let (gateway, stop) = (Arc::clone(&self.gateway), self.stop.clone());
+        let (front, connections) = (self.front.clone(), self.connections.clone());
         self.background
-            .spawn(accept(gateway, callers, self.connections.clone(), stop));
+            .spawn(accept(gateway, callers, front, connections, stop));
+        if let Some(front) = self.front.clone() {
+            let (gateway, end) = (Arc::clone(&self.gateway), self.end.clone());
+            self.background.spawn(async move {
+                let clock = Arc::clone(&gateway.clock);
+                let watch = front.watch(clock, &gateway.metrics.tls);
+                end.run_until_cancelled(watch).await;
+            });
+        }
         let end = self.end.clone();
         self.background
             .spawn(async move { socket.serve(desk, end.cancelled()).await });
@@ -260,8 +283,9 @@ async fn digests(config: &Config) -> Result<Digests, StartError> {
 /// The configuration without its secrets, one fact a line.
 fn canonical(config: &Config) -> String {
     let mut text = format!(
-        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n",
+        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n",
         config.listen,
+        config.tls.as_ref().map(|tls| &tls.files),
         config.admin_listen,
         config.data_dir,
         config.timeouts,

@@ -11,6 +11,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
+use super::tls::TlsMetrics;
+
 /// How an exchange ended, as records and metrics spell it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
@@ -78,6 +80,8 @@ pub struct Metrics {
     pub exchanges: Gauge,
     /// Open connections of callers.
     pub connections: Gauge,
+    /// The listener's TLS.
+    pub tls: TlsMetrics,
 }
 
 fn duration_buckets() -> Histogram {
@@ -102,6 +106,7 @@ impl Metrics {
             unresolved: Counter::default(),
             exchanges: Gauge::default(),
             connections: Gauge::default(),
+            tls: TlsMetrics::default(),
         };
         metrics.register();
         metrics
@@ -153,6 +158,7 @@ impl Metrics {
             "Open connections of callers",
             metrics.connections.clone(),
         );
+        metrics.tls.register(registry);
     }
 
     /// Counts the end of an exchange.

@@ -3,6 +3,8 @@
 
 mod ids;
 mod metrics;
+mod tls;
 
 pub use ids::{RequestId, Trace};
 pub use metrics::{Metrics, Outcome};
+pub use tls::{Handshake, TlsMetrics};

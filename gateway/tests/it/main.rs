@@ -19,4 +19,5 @@ mod reported;
 mod size;
 mod source;
 mod streams;
+mod tls;
 mod wire;
