@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks everything that can be checked on one machine: formatting, lints, Rust tests, API docs, the
-# second verifier of the log, the official Python SDKs against a running gateway, and the demo.
+# second verifier of the log, the official Python SDKs against a running gateway, the demo, and the
+# terraform modules where terraform and its provider can be had.
 # Installs what it needs and is missing, but for Rust itself: rustup, or a toolchain of Cargo.toml's
 # version with rustfmt and clippy, must be there.
 set -euo pipefail
@@ -96,5 +97,17 @@ kept="$(mktemp -d)"
 trap 'rm -rf "$kept"' EXIT
 timeout 120 "$target/debug/gatehouse" demo --keep "$kept/demo"
 "$venv/bin/python" ledger/tests/verify.py "$kept/demo/data/ledger" --trust "$kept/demo/data/trust.policy"
+
+# -- the deployment -------------------------------------------------------------------------------
+
+say "terraform"
+if command -v terraform >/dev/null; then
+  scripts/terraform.sh || {
+    [ $? -eq 3 ] || die "terraform failed"
+    say "NOT RUN: terraform validate and test (the AWS provider cannot be had here)"
+  }
+else
+  say "NOT RUN: terraform fmt, validate and test (there is no terraform here)"
+fi
 
 say "all passed"

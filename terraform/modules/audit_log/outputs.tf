@@ -1,0 +1,78 @@
+output "buckets" {
+  description = "Names of the log and payload buckets."
+  value       = { for key, bucket in aws_s3_bucket.this : key => bucket.bucket }
+}
+
+output "key_arns" {
+  description = "Of the keys that the buckets' objects are encrypted with."
+  value       = { for key, kms_key in aws_kms_key.this : key => kms_key.arn }
+}
+
+output "writer_policy" {
+  description = "IAM policy for the gateway's role: create in both buckets, look at what it wrote, delete nothing."
+  value       = local.writer_policy
+}
+
+output "auditor_policy" {
+  description = "IAM policy for the auditor's role: read the log with all its versions and settings; no bodies."
+  value       = local.auditor_policy
+}
+
+locals {
+  writer_policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [
+      {
+        # The retention goes with the put; S3 asks for the second permission then.
+        Effect   = "Allow"
+        Action   = ["s3:PutObject", "s3:PutObjectRetention", "s3:GetObject"]
+        Resource = values(local.object_arns)
+      },
+      {
+        Effect   = "Allow"
+        Action   = ["s3:ListBucket"]
+        Resource = values(local.bucket_arns)
+      },
+      {
+        Effect   = "Allow"
+        Action   = ["kms:GenerateDataKey", "kms:Decrypt"]
+        Resource = [for key in aws_kms_key.this : key.arn]
+      },
+    ]
+  })
+
+  auditor_policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [
+      {
+        Effect = "Allow"
+        Action = [
+          "s3:GetObject",
+          "s3:GetObjectLegalHold",
+          "s3:GetObjectRetention",
+          "s3:GetObjectVersion",
+        ]
+        Resource = [local.object_arns.log]
+      },
+      {
+        Effect = "Allow"
+        Action = [
+          "s3:GetBucketObjectLockConfiguration",
+          "s3:GetBucketPolicy",
+          "s3:GetBucketPublicAccessBlock",
+          "s3:GetBucketVersioning",
+          "s3:GetEncryptionConfiguration",
+          "s3:GetLifecycleConfiguration",
+          "s3:ListBucket",
+          "s3:ListBucketVersions",
+        ]
+        Resource = [local.bucket_arns.log]
+      },
+      {
+        Effect   = "Allow"
+        Action   = ["kms:Decrypt"]
+        Resource = [aws_kms_key.this["log"].arn]
+      },
+    ]
+  })
+}
