@@ -23,7 +23,7 @@ use gatehouse_ledger::clock::{Clock, SystemClock, rfc3339};
 
 use crate::{
     cli::Failure,
-    scan::{self, Part, Period, Source, Tested, exit_code, results, test},
+    scan::{self, Part, Period, Source, Tested, exit_code, results, tally, test},
     views::Loaded,
 };
 use package::Package;
@@ -78,10 +78,7 @@ pub(crate) fn run(asked: &Arguments) -> Result<ExitCode, Failure> {
     manifest::write(&mut package, &tested, &loaded, &facts, signer.as_ref())?;
     package.finish()?;
     let mut out = io::stdout().lock();
-    let words = tested
-        .iter()
-        .map(|one| format!("{} {}", one.control.id, one.outcome.word()));
-    writeln!(out, "{}", words.collect::<Vec<_>>().join(", "))?;
+    writeln!(out, "{}", tally(&tested))?;
     match &facts.key {
         Some(key) => writeln!(out, "signed by {key}")?,
         None => writeln!(out, "not signed: give --key")?,
@@ -132,13 +129,17 @@ fn facts(asked: &Arguments, period: Period, signer: Option<&FileSigner>) -> Resu
 
 fn again(asked: &Arguments, period: Period) -> String {
     let mut words = vec!["gatehouse-auditor evidence".to_owned()];
-    words.push(quoted(asked.source.place.as_os_str()));
+    let whole = |path: &Path| {
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        quoted(absolute.as_os_str())
+    };
+    words.push(whole(&asked.source.place));
     for (option, path) in [
         ("--trust", &asked.source.trust),
         ("--controls", &asked.source.controls),
     ] {
         if let Some(path) = path {
-            words.push(format!("{option} {}", quoted(path.as_os_str())));
+            words.push(format!("{option} {}", whole(path)));
         }
     }
     words.push(format!("--from {}", rfc3339(period.from_us)));

@@ -12,7 +12,7 @@ use std::{
 
 pub(crate) use period::{Period, parse as parse_time};
 pub(crate) use query::{Exceptions, Part, rows};
-pub(crate) use show::results;
+pub(crate) use show::{results, tally};
 
 use crate::{
     cli::{Failure, open},

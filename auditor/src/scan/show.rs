@@ -46,17 +46,21 @@ pub(super) fn text(tested: &[Tested<'_>], loaded: &Loaded, period: Period) -> St
             }
         }
     }
+    let _ = writeln!(out, "\n{}", tally(tested));
+    out
+}
+
+/// How many controls said what.
+pub(crate) fn tally(tested: &[Tested<'_>]) -> String {
     let of = |outcome| tested.iter().filter(|one| one.outcome == outcome).count();
-    let _ = writeln!(
-        out,
-        "\n{} controls: {} pass, {} fail, {} not tested, {} inconclusive",
+    format!(
+        "{} controls: {} pass, {} fail, {} not tested, {} inconclusive",
         tested.len(),
         of(Outcome::Pass),
         of(Outcome::Fail),
         of(Outcome::NotTested),
         of(Outcome::Inconclusive)
-    );
-    out
+    )
 }
 
 /// One exception in a line, safe to show on a terminal.
