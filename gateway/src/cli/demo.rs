@@ -11,7 +11,8 @@ use crate::demo::{self, Stage};
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// Keep the demo's data in this new folder instead of throwing it away.
+    /// Keep the demo's data in this new folder instead of throwing it away. The report is kept in
+    /// any case.
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
 }
@@ -22,13 +23,19 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         Some(folder) => Folder::kept(folder)?,
         None => Folder::temporary()?,
     };
+    let report = folder.report()?;
     let stage = Stage {
         folder: &folder.path,
+        report: &report,
         auditor: &auditor,
         width: Output::width(),
     };
     let result = runtime()?.block_on(demo::run(&stage, output.stream()));
     output.stream().flush()?;
+    if result.is_err() {
+        // Without a report nothing is in it, and it goes.
+        let _ = std::fs::remove_dir(&report);
+    }
     result.map_err(|error| Failure::of("demo", error))
 }
 
@@ -67,6 +74,19 @@ impl Folder {
             path: path.to_owned(),
             temporary: false,
         })
+    }
+
+    /// A folder for the report: with what is kept, or else one that outlives this one. It holds
+    /// pseudonyms and counts only.
+    fn report(&self) -> Result<PathBuf, Failure> {
+        let path = if self.temporary {
+            let name = random::name("gatehouse-demo-report-");
+            std::env::temp_dir().join(name.map_err(|error| Failure::of("folder", error))?)
+        } else {
+            self.path.join("evidence")
+        };
+        Folder::make(&path)?;
+        Ok(path)
     }
 
     fn make(path: &Path) -> Result<(), Failure> {

@@ -1,5 +1,5 @@
 //! `gatehouse demo`: a scripted support conversation through a real listener to a real (if small)
-//! provider; then the auditor reads the log that it left.
+//! provider; then the auditor reads the log that it left and writes a report.
 //!
 //! Every claim that the demo prints is checked on the bytes first, so a demo that ends well has
 //! shown what it says.
@@ -27,6 +27,8 @@ use script::{NAME, PRIVATE, Turn};
 pub struct Stage<'p> {
     /// An empty folder, for the gateway's data.
     pub folder: &'p Path,
+    /// An empty folder, for the report. It stays, so that it can be read.
+    pub report: &'p Path,
     /// The auditor's binary.
     pub auditor: &'p Path,
     /// The terminal's width in columns; `None` if the output is no terminal.
@@ -135,36 +137,63 @@ fn configuration(folder: &Path, provider: &Provider) -> Result<Config, DemoError
     Config::parse(&text, &Overrides::default(), &surroundings).map_err(failed)
 }
 
-/// Lets the auditor read the log, beside a gateway that no longer runs.
+/// Lets the auditor read the log, beside a gateway that no longer runs: verify it, show a session,
+/// run the controls, write the evidence. Each must end well, so no control may be without its pass.
 fn audit(
     stage: &Stage<'_>,
     data: &Path,
     session: &str,
     out: &mut impl Write,
 ) -> Result<(), DemoError> {
-    let trust = data.join("trust.policy");
-    let ledger = data.join("ledger");
-    let mut verify = Command::new(stage.auditor);
-    verify.arg("verify").arg(&ledger).arg("--trust").arg(&trust);
-    writeln!(
-        out,
-        "$ gatehouse-auditor verify DATA/ledger --trust DATA/trust.policy"
-    )?;
-    said(&mut verify, out)?;
-    let mut timeline = Command::new(stage.auditor);
-    timeline
-        .arg("timeline")
-        .arg(&ledger)
-        .args(["--session", session]);
-    writeln!(
-        out,
-        "\n$ gatehouse-auditor timeline DATA/ledger --session {session}"
-    )?;
-    let lines = said(&mut timeline, out)?;
+    let trust = ["--trust", "DATA/trust.policy"];
+    let auditor = Auditor { stage, data };
+    auditor.ask("verify", &trust, out)?;
+    let lines = auditor.ask("timeline", &["--session", session], out)?;
     if lines < 2 * script::turns().len() {
         return Err(DemoError::Auditor("the timeline lacks records".to_owned()));
     }
+    auditor.ask("scan", &trust, out)?;
+    let places = ["--out", "REPORT", "--key", "KEY"];
+    let evidence = trust.into_iter().chain(places);
+    auditor.ask("evidence", &evidence.collect::<Vec<_>>(), out)?;
+    let report = stage.report.join("report.html");
+    if !report.is_file() {
+        return Err(DemoError::Auditor("there is no report".to_owned()));
+    }
     Ok(())
+}
+
+/// The auditor's binary, at the demo's log.
+struct Auditor<'s> {
+    stage: &'s Stage<'s>,
+    data: &'s Path,
+}
+
+impl Auditor<'_> {
+    /// Runs a command as it is shown, shows what it says, and counts the lines. DATA, REPORT
+    /// and KEY stand for places whose names would break the lines.
+    fn ask(
+        &self,
+        verb: &str,
+        arguments: &[&str],
+        out: &mut impl Write,
+    ) -> Result<usize, DemoError> {
+        let mut command = Command::new(self.stage.auditor);
+        command.arg(verb).arg(self.data.join("ledger"));
+        for word in arguments {
+            match *word {
+                "DATA/trust.policy" => command.arg(self.data.join("trust.policy")),
+                "KEY" => command.arg(self.stage.folder.join("auditor.key")),
+                "REPORT" => command.arg(self.stage.report),
+                word => command.arg(word),
+            };
+        }
+        let shown = arguments.join(" ");
+        writeln!(out, "$ gatehouse-auditor {verb} DATA/ledger {shown}")?;
+        let lines = said(&mut command, out)?;
+        writeln!(out)?;
+        Ok(lines)
+    }
 }
 
 /// Runs the auditor, shows what it says, and counts the lines.
