@@ -240,7 +240,7 @@ mod tests {
                 assert!(!judge(version, &[one, one]), "{one} twice");
             }
         }
-        for none in ["a b", "a,b", "u@a", "a/b", "[::1", "a:b:c"] {
+        for none in ["a b", "u@a", "a/b", "[::1", "a:b:c"] {
             assert!(!judge(Version::HTTP_11, &[none]), "{none}");
         }
         assert!(!judge(Version::HTTP_11, &[]));
