@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_ledger::event::{Builder, Event};
+use gatehouse_ledger::event::{Builder, Event, MAX_INTEGER};
 use gatehouse_redactor::Label;
 
-use super::parts::{BuildError, Draft, Link, Source, StateKey, Subject, Who, counts};
+use super::parts::{BuildError, Draft, Link, Source, StateKey, Subject, Who, counts, is_word};
 
 /// `exchange.admitted`: durable before the first byte goes to a provider.
 pub struct Admitted<'a> {
@@ -214,12 +214,26 @@ pub struct Restored<'a> {
 }
 
 /// Where a value went back to.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Destination<'a> {
+    /// The arguments of tools that the record does not name.
+    OtherTool,
     /// The text of the reply.
     Text,
     /// The arguments of the named tool.
     Tool(&'a str),
+}
+
+impl<'a> Destination<'a> {
+    /// The arguments of the tool that a provider called so. It may call a tool anything, and what
+    /// it does must be recorded all the same: a name that is no plain word is left out.
+    pub fn tool(name: &'a str) -> Self {
+        if is_word(name) {
+            Self::Tool(name)
+        } else {
+            Self::OtherTool
+        }
+    }
 }
 
 impl Settled<'_> {
@@ -275,7 +289,9 @@ impl Usage {
             ("reasoning_tokens", self.reasoning),
             ("cost_uusd", self.cost_uusd),
         ] {
-            usage.some_integer(key, count);
+            // A provider can count to any number; the largest that a record holds stands for those
+            // beyond it.
+            usage.some_integer(key, count.map(|count| count.min(MAX_INTEGER)));
         }
     }
 }
@@ -286,6 +302,7 @@ impl Reply<'_> {
         counts(reply, "masked", self.masked);
         reply.objects("restored", self.restored, |item, restored| {
             match restored.destination {
+                Destination::OtherTool => item.text("to", "tool"),
                 Destination::Text => item.text("to", "text"),
                 Destination::Tool(name) => item.text("to", "tool").text("tool", name),
             };

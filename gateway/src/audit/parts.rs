@@ -197,7 +197,7 @@ pub(super) fn counts(builder: &mut Builder, key: &'static str, counts: &BTreeMap
 
 /// Ids, model names and names from the configuration pass; sentences and mail addresses do not
 /// (`@` only before a digit, as in dated model versions).
-fn is_word(value: &str) -> bool {
+pub(super) fn is_word(value: &str) -> bool {
     let bytes = value.as_bytes();
     let allowed = |(index, byte): (usize, &u8)| match byte {
         b'@' => bytes.get(index + 1).is_some_and(u8::is_ascii_digit),

@@ -1,7 +1,9 @@
 //! `exchange.settled`: one record for every exchange that was admitted, in every ending.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use gatehouse_redactor::Label;
 use tokio::time::Instant;
 
 use super::Shared;
@@ -48,8 +50,14 @@ impl Settlement {
             self.turn.remember_signed(text);
         }
         self.count(shared, &findings, end);
-        let Ok(event) = self.event(&findings, end) else {
-            let _ = self.turn.release().await;
+        let event = self.event(&findings, end).or_else(|error| {
+            // That it ended is worth more than what was in it.
+            tracing::error!(request = self.request.as_str(), %error, "settled without counts");
+            self.event(&Findings::default(), end)
+        });
+        let Ok(event) = event else {
+            tracing::error!(request = self.request.as_str(), "not settled");
+            let _kept = self.turn.release().await;
             return Err(Code::AuditUnavailable);
         };
         self.turn.settle(event).await.map_err(|error| match error {
@@ -130,22 +138,33 @@ fn outcome(ending: Ending) -> Outcome {
     }
 }
 
+/// Restorations that a record tells apart; those past them are counted by label alone, so that no
+/// reply is too long to be recorded.
+const TOLD_APART: usize = 64;
+
 /// The receipt's destinations are `text`, or `tool:` and the tool's name.
 fn restored(findings: &Findings) -> Vec<Restored<'_>> {
-    let mut records = Vec::new();
+    let mut counts: BTreeMap<(Destination<'_>, Label), u64> = BTreeMap::new();
     for (place, labels) in &findings.receipt.restored {
         let destination = place
             .strip_prefix("tool:")
-            .map_or(Destination::Text, Destination::Tool);
+            .map_or(Destination::Text, Destination::tool);
         for (label, count) in labels {
-            records.push(Restored {
-                destination,
-                label: *label,
-                count: u64::from(*count),
-            });
+            let full = counts.len() >= TOLD_APART && destination != Destination::Text;
+            let place = if full {
+                Destination::OtherTool
+            } else {
+                destination
+            };
+            *counts.entry((place, *label)).or_default() += u64::from(*count);
         }
     }
-    records
+    let record = |((destination, label), count)| Restored {
+        destination,
+        label,
+        count,
+    };
+    counts.into_iter().map(record).collect()
 }
 
 fn usage(counted: &Counted) -> Usage {
@@ -161,4 +180,35 @@ fn usage(counted: &Counted) -> Usage {
 
 fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn restorations_are_recorded_whatever_a_provider_calls_its_tools() {
+        let mut findings = Findings::default();
+        let once = BTreeMap::from([(Label::EMAIL, 1)]);
+        let mut names: Vec<_> = (0..500).map(|n| format!("tool:t{n}")).collect();
+        names
+            .extend(["tool:two words", "tool:jane@example.org", "tool:", "text"].map(String::from));
+        for name in &names {
+            findings.receipt.restored.insert(name.clone(), once.clone());
+        }
+        let records = restored(&findings);
+        assert_eq!(
+            records.iter().map(|record| record.count).sum::<u64>(),
+            names.len() as u64
+        );
+        assert!(records.len() <= TOLD_APART + 2);
+        for destination in [
+            Destination::Text,
+            Destination::OtherTool,
+            Destination::Tool("t0"),
+        ] {
+            let told = |record: &Restored<'_>| record.destination == destination;
+            assert!(records.iter().any(told));
+        }
+    }
 }

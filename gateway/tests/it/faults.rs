@@ -268,6 +268,34 @@ async fn a_provider_that_is_down_is_tried_and_reported() {
     assert_eq!(settled["attempts"], 3);
 }
 
+/// A provider can call tools what it likes and count as high as it likes.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_exchange_is_settled_whatever_a_provider_says() {
+    let gate = Gate::up().await;
+    gate.provider.play(Script::json("").made(|received| {
+        let sent = received.json();
+        let token = sent["messages"][0]["content"].as_str().unwrap().to_owned();
+        let arguments = json!({"to": token}).to_string();
+        let call = json!({"id": "c", "type": "function",
+            "function": {"name": "two words @ once", "arguments": arguments}});
+        let reply = json!({
+            "choices": [{"index": 0, "message": {"role": "assistant", "tool_calls": [call]}}],
+            "usage": {"prompt_tokens": u64::MAX, "completion_tokens": 2},
+        });
+        vec![reply.to_string().into_bytes()]
+    }));
+    let mut request = Speaks::OpenAi.request("lena.fors@example.org");
+    request["stream"] = json!(false);
+    let answer = gate.caller().post("/v1/chat/completions", &request).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert!(answer.text().contains("lena.fors@example.org"));
+    let records = gate.records().await;
+    let settled = only(&records, "exchange.settled");
+    assert_eq!(settled["use"]["in_tokens"], (1_u64 << 53) - 1);
+    let restored = json!([{"to": "tool", "label": "EMAIL", "n": 1}]);
+    assert_eq!(settled["reply"]["restored"], restored);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gzipped_reply_is_searched_and_sent_on_plain() {
     let gate = Gate::up().await;
