@@ -99,6 +99,7 @@ impl From<std::io::Error> for Failure {
 
 /// Runs the command that the arguments (program name first) ask for.
 pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| panicked(panic.location())));
     let mut output = Output::of_process();
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
@@ -125,6 +126,16 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
             output.complain(failure.message());
             ExitCode::from(failure.status())
         }
+    }
+}
+
+/// A panic's message may quote the text that caused it, so only its place is told.
+fn panicked(place: Option<&std::panic::Location<'_>>) {
+    let place = place.map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
+    if tracing::dispatcher::has_been_set() {
+        tracing::error!(place, "panicked");
+    } else {
+        Output::of_process().complain(&format!("panicked at {place}"));
     }
 }
 

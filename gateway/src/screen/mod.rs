@@ -4,5 +4,36 @@
 mod reply;
 mod request;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 pub use reply::{Findings, Flow, ReplySearch};
 pub use request::{Names, Outcome, Refused, Screening};
+
+/// Runs a search that hostile text may bring to a panic. That is a search that did not end:
+/// `None`, so that the exchange ends with a record like any other that could not be searched.
+fn finished<T>(search: impl FnOnce() -> T) -> Option<T> {
+    // What a panic leaves half done is never sent: its holder goes by the `None`.
+    match catch_unwind(AssertUnwindSafe(search)) {
+        Ok(done) => Some(done),
+        Err(_) => {
+            tracing::error!("a search panicked");
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_unfinished_search() {
+        assert_eq!(finished(|| 1), Some(1));
+        let mut found = Vec::new();
+        let search = || {
+            found.push(1);
+            assert!(found.is_empty(), "hostile text");
+        };
+        assert_eq!(finished(search), None);
+    }
+}

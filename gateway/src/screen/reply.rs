@@ -8,6 +8,7 @@ use gatehouse_redactor::json::{Document, Kind, Limits, Node, Splice};
 use gatehouse_redactor::reply::{Channel, ReplyContext, ReplyReceipt, ReplyRefusal};
 use gatehouse_redactor::{Engine, Policy, Pseudonyms, Vault};
 
+use super::finished;
 use crate::protocol::{
     ChannelId, Closes, Facts, FieldId, Memory, Part, Place, Protocol, Role, Usage,
 };
@@ -92,6 +93,10 @@ impl<'s> ReplySearch<'s> {
     /// # Errors
     /// A typed rejection if it is not strict JSON, or holds what policy blocks.
     pub fn whole(&mut self, body: &[u8], names: &dyn Pseudonyms) -> Result<Bytes, Rejection> {
+        finished(|| self.search_whole(body, names)).unwrap_or_else(unfinished)
+    }
+
+    fn search_whole(&mut self, body: &[u8], names: &dyn Pseudonyms) -> Result<Bytes, Rejection> {
         let document = self.parse(body)?;
         let root = document.root();
         self.protocol.usage(root, &mut self.findings.usage);
@@ -110,6 +115,10 @@ impl<'s> ReplySearch<'s> {
     /// # Errors
     /// As for [`ReplySearch::whole`]; the stream is over then.
     pub fn event(&mut self, event: &Event, names: &dyn Pseudonyms) -> Result<Flow, Rejection> {
+        finished(|| self.search_event(event, names)).unwrap_or_else(unfinished)
+    }
+
+    fn search_event(&mut self, event: &Event, names: &dyn Pseudonyms) -> Result<Flow, Rejection> {
         if self.protocol.end_marker() == Some(event.data.trim_ascii()) {
             let frames = self.flush(&Closes::All, names)?;
             let held = Some(sse::write(None, event.data.trim_ascii()));
@@ -168,7 +177,7 @@ impl<'s> ReplySearch<'s> {
     /// # Errors
     /// What is held may not be shown.
     pub fn flush_all(&mut self, names: &dyn Pseudonyms) -> Result<BytesMut, Rejection> {
-        self.flush(&Closes::All, names)
+        finished(|| self.flush(&Closes::All, names)).unwrap_or_else(unfinished)
     }
 
     /// The end of the search.
@@ -338,6 +347,10 @@ fn open(id: ChannelId, tools: &BTreeMap<ChannelId, String>) -> Channel {
         }
         _ => Channel::text(),
     }
+}
+
+fn unfinished<T>() -> Result<T, Rejection> {
+    Err(Code::ScanFailed.into())
 }
 
 fn blocked(refusal: ReplyRefusal) -> Rejection {

@@ -6,6 +6,7 @@ use gatehouse_redactor::body::{Receipt, Refusal, redact_body};
 use gatehouse_redactor::json::{Document, Node, Splice};
 use gatehouse_redactor::{Engine, Label, Policy, Pseudonyms, Vault};
 
+use super::finished;
 use crate::protocol::{Facts, Protocol};
 use crate::session::Turn;
 
@@ -39,7 +40,7 @@ pub struct Outcome {
 pub enum Refused {
     /// Something in the request may not leave and cannot be edited, or the search did not end.
     Found(Refusal),
-    /// The search left leaves out, which must not happen.
+    /// The search left leaves out, or panicked, which must not happen.
     Incomplete,
     /// The session's vault cannot be read.
     Vault,
@@ -70,6 +71,10 @@ impl Screening<'_> {
     /// # Errors
     /// [`Refused`]; nothing may be sent then.
     pub fn run(&self, document: &Document<'_>) -> Result<Outcome, Refused> {
+        finished(|| self.search(document)).unwrap_or(Err(Refused::Incomplete))
+    }
+
+    fn search(&self, document: &Document<'_>) -> Result<Outcome, Refused> {
         let mut vault = open_vault(self.turn)?;
         let mut splice = Splice::new(document);
         if let Some(member) = self.removed {
