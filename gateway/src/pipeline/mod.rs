@@ -31,7 +31,7 @@ use crate::provider::Upstream;
 use crate::reject::{Code, Rejection};
 use crate::relay::{self, Relay};
 use crate::session::Sessions;
-use crate::telemetry::{Metrics, Outcome};
+use crate::telemetry::{Counted, Metrics, Outcome};
 
 /// Everything that requests share.
 pub struct Gateway {
@@ -79,7 +79,7 @@ impl Gateway {
         inbound: Inbound,
         mut slot: ReplySlot,
     ) {
-        self.metrics.exchanges.inc();
+        let _active = Counted::in_gauge(&self.metrics.exchanges);
         let (id, started) = (inbound.id().clone(), inbound.started());
         match self.handle(protocol, inbound, &mut slot).await {
             Ok(relay) => relay.run(slot).await,
@@ -90,7 +90,6 @@ impl Gateway {
                 slot.answer(rejection.response(protocol.shape(), id.as_str()), session);
             }
         }
-        self.metrics.exchanges.dec();
     }
 
     /// The life of a request up to the head of the provider's answer.

@@ -48,6 +48,24 @@ struct Activity {
     first: Notify,
 }
 
+/// A request that has no answer yet; over h2 it may be dropped before it has one.
+struct Begun<'a>(&'a Activity);
+
+impl<'a> Begun<'a> {
+    fn new(activity: &'a Activity) -> Self {
+        activity.running.fetch_add(1, Ordering::Relaxed);
+        activity.begun.fetch_add(1, Ordering::Relaxed);
+        activity.first.notify_one();
+        Self(activity)
+    }
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// A connection's bytes, deciphered where the listener speaks TLS.
 type Stream = Either<TcpStream, TlsStream<TcpStream>>;
 
@@ -139,18 +157,14 @@ async fn answer(
     lengths: &Lengths,
     activity: &Activity,
 ) -> Response<ReplyBody> {
-    activity.running.fetch_add(1, Ordering::Relaxed);
-    activity.begun.fetch_add(1, Ordering::Relaxed);
-    activity.first.notify_one();
+    let _begun = Begun::new(activity);
     let (version, headers) = (request.version(), request.headers());
     // Both always: `check` keeps count of what it has seen.
     let framing = lengths
         .check(version, headers)
         .map_err(|_| Code::FramingAmbiguous);
     let head = framing.and(framing::host(version, headers).map_err(|_| Code::HostMalformed));
-    let response = route::answer(gateway, request, peer, head).await;
-    activity.running.fetch_sub(1, Ordering::Relaxed);
-    response
+    route::answer(gateway, request, peer, head).await
 }
 
 /// What comes before the first head: the TLS handshake, if there is one, and HTTP/2's preface.

@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 pub use start::{Running, StartError, up};
 
 use crate::pipeline::Gateway;
+use crate::telemetry::Counted;
 use connections::{Caps, Connections};
 use tls::Front;
 
@@ -58,9 +59,8 @@ async fn accept(
         let metrics = Arc::clone(gateway.metrics());
         let (gateway, front, stop) = (Arc::clone(&gateway), front.clone(), stop.clone());
         tracker.spawn(async move {
-            metrics.connections.inc();
+            let _open = Counted::in_gauge(&metrics.connections);
             connection::serve(gateway, stream, front, peer_of(peer), place, stop).await;
-            metrics.connections.dec();
         });
     }
 }

@@ -84,6 +84,23 @@ pub struct Metrics {
     pub tls: TlsMetrics,
 }
 
+/// Adds one to a gauge for as long as it lives, panics included.
+pub struct Counted(Gauge);
+
+impl Counted {
+    /// One more.
+    pub fn in_gauge(gauge: &Gauge) -> Self {
+        gauge.inc();
+        Self(gauge.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
 fn duration_buckets() -> Histogram {
     Histogram::new([
         0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0, 600.0,

@@ -6,5 +6,5 @@ mod metrics;
 mod tls;
 
 pub use ids::{RequestId, Trace};
-pub use metrics::{Metrics, Outcome};
+pub use metrics::{Counted, Metrics, Outcome};
 pub use tls::{Handshake, TlsMetrics};
