@@ -333,6 +333,20 @@ pub struct Refused<'a> {
     pub label: Option<Label>,
     /// The rule that found it.
     pub rule: Option<&'static str>,
+    /// Why the caller has no such session, which no caller is told.
+    pub absent: Option<Absent<'a>>,
+}
+
+/// Why a session that was asked for is not the caller's to use.
+#[derive(Clone, Copy)]
+pub struct Absent<'a> {
+    /// Why, from a closed list.
+    pub reason: &'static str,
+    /// The reference of a session that is somebody else's. Not a `sid`: the refusal is none of that
+    /// session's events.
+    pub session: Option<&'a str>,
+    /// Whose it is: a keyed pseudonym, `p_…`.
+    pub owner: Option<&'a str>,
 }
 
 impl Refused<'_> {
@@ -359,6 +373,14 @@ impl Refused<'_> {
             .put()
             .some_text("label", self.label.map(Label::as_str));
         draft.put().some_text("rule", self.rule);
+        if let Some(absent) = self.absent {
+            let words = [
+                ("reason", Some(absent.reason)),
+                ("session", absent.session),
+                ("owner", absent.owner),
+            ];
+            draft.object("absent", words, |_| {});
+        }
         draft.finish()
     }
 }

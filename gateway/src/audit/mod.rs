@@ -15,7 +15,8 @@ mod tests;
 
 pub use book::{Book, BookError, LedgerClock};
 pub use exchange::{
-    Admitted, Destination, Ending, Redaction, Refused, Reply, Restored, Settled, Upstream, Usage,
+    Absent, Admitted, Destination, Ending, Redaction, Refused, Reply, Restored, Settled, Upstream,
+    Usage,
 };
 pub use gatehouse_ledger::event::Event;
 pub use operation::{AdminAction, AdminChange, AuthDeny, ConfigSnapshot, PolicyLoad};

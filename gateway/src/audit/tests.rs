@@ -168,6 +168,7 @@ fn a_refusal_stands_in_its_session_if_it_has_one() {
         blame: "policy",
         label: Some(Label::IBAN),
         rule: Some("iban"),
+        absent: None,
     };
     let without = text(&refused(None).build().unwrap());
     assert!(

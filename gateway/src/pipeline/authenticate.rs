@@ -1,18 +1,21 @@
 //! The first stage: a token becomes a caller, before a byte of the body is read.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use bytes::Bytes;
 use hyper::body::Incoming;
+use tokio::time::Instant;
 
 use super::Gateway;
 use super::inbound::{Head, Inbound};
-use super::receive::drain;
+use super::receive::{drain, read};
 use super::refuse::{Refusal, refusal};
 use crate::auth::Caller;
 use crate::reject::{Code, Rejection};
 
 /// A request whose caller is known.
-pub(super) struct Authenticated {
+pub struct Authenticated {
     head: Head,
     caller: Arc<Caller>,
     body: Incoming,
@@ -46,6 +49,20 @@ impl Gateway {
 }
 
 impl Authenticated {
+    /// Who calls.
+    pub fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// Reads the small body of a request of our own API.
+    ///
+    /// # Errors
+    /// The code to answer with.
+    pub async fn small_body(&mut self, cap: usize, idle: Duration) -> Result<Bytes, Code> {
+        let limits = (cap, idle, Instant::now() + idle);
+        read(&mut self.body, &self.head.headers, limits).await
+    }
+
     /// The request in its parts, for the next stage.
     pub(super) fn into_parts(self) -> (Head, Arc<Caller>, Incoming) {
         (self.head, self.caller, self.body)

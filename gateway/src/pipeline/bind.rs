@@ -8,7 +8,7 @@ use gatehouse_redactor::json::{Document, Kind};
 use super::Gateway;
 use super::inbound::Head;
 use super::receive::Received;
-use super::refuse::{Refusal, refusal, session_refusal};
+use super::refuse::{Refusal, absent_refusal};
 use crate::auth::Caller;
 use crate::protocol::{Facts, Protocol};
 use crate::reject::{Code, Rejection};
@@ -59,7 +59,7 @@ impl Gateway {
                 facts,
                 turn,
             }),
-            Err(error) => Err(refusal(head, Some(caller), session_refusal(&error))),
+            Err(error) => Err(absent_refusal(head, caller, error)),
         }
     }
 }

@@ -16,9 +16,9 @@ use std::sync::Arc;
 use gatehouse_redactor::json::{Document, Limits};
 use tokio_util::task::TaskTracker;
 
+pub use authenticate::Authenticated;
 pub use inbound::Inbound;
-pub use receive::receive_small;
-pub use refuse::Refusal;
+pub use refuse::{Cause, Refusal};
 
 pub use crate::relay::ReplySlot;
 
@@ -132,31 +132,6 @@ impl Gateway {
             protocol,
         };
         request.into_relay(shared)
-    }
-
-    /// The configuration.
-    pub fn config(&self) -> &Config {
-        &self.config
-    }
-
-    /// The counters.
-    pub fn metrics(&self) -> &Arc<Metrics> {
-        &self.metrics
-    }
-
-    /// The tasks of exchanges.
-    pub fn tracker(&self) -> &TaskTracker {
-        &self.tracker
-    }
-
-    /// The way to the providers.
-    pub fn upstream(&self) -> &Upstream {
-        &self.upstream
-    }
-
-    /// The sessions.
-    pub fn sessions(&self) -> &Sessions {
-        &self.sessions
     }
 }
 

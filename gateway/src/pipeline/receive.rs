@@ -75,19 +75,6 @@ impl Received {
     }
 }
 
-/// Reads the small body of a request of our own API.
-///
-/// # Errors
-/// The code to answer with.
-pub async fn receive_small(
-    body: &mut Incoming,
-    headers: &HeaderMap,
-    cap: usize,
-    idle: Duration,
-) -> Result<Bytes, Code> {
-    read(body, headers, (cap, idle, Instant::now() + idle)).await
-}
-
 /// Only plain JSON bodies. A missing content type is taken for it, since the body is parsed anyway.
 fn acceptable(headers: &HeaderMap) -> Result<(), Code> {
     if headers
@@ -115,7 +102,8 @@ fn acceptable(headers: &HeaderMap) -> Result<(), Code> {
     }
 }
 
-async fn read(
+/// Reads a whole body: at most `cap` bytes, each part within `idle`, all of it by `deadline`.
+pub(super) async fn read(
     body: &mut Incoming,
     headers: &HeaderMap,
     (cap, idle, deadline): (usize, Duration, Instant),

@@ -8,12 +8,13 @@ use gatehouse_redactor::body::Refusal as Found;
 use http::Response;
 
 use super::Gateway;
+use super::authenticate::Authenticated;
 use super::inbound::{Head, Inbound};
-use crate::audit::{BookError, Refused, Source, Subject, Who};
+use crate::audit::{Absent, BookError, BuildError, Refused, Source, Subject, Who};
 use crate::auth::Caller;
 use crate::reject::{Code, Rejection};
 use crate::screen;
-use crate::session::{SessionError, Turn};
+use crate::session::{Absence, SessionError, Turn};
 use crate::wire::body::ReplyBody;
 
 /// A request that ends here, with what its record needs.
@@ -24,7 +25,19 @@ pub struct Refusal {
     rejection: Rejection,
     label: Option<Label>,
     rule: Option<&'static str>,
+    absence: Option<Absence>,
     recorded: bool,
+}
+
+/// Why the record of a refusal is missing.
+#[derive(Debug, thiserror::Error)]
+enum Unrecorded {
+    #[error(transparent)]
+    Book(#[from] BookError),
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    #[error(transparent)]
+    Session(#[from] SessionError),
 }
 
 /// The caller and its address as the log names them.
@@ -78,8 +91,18 @@ pub(super) fn refusal(
         rejection,
         label: None,
         rule: None,
+        absence: None,
         recorded,
     })
+}
+
+/// A refusal because the session cannot be used. Why it is not there is for the log alone.
+pub(super) fn absent_refusal(head: Head, caller: Arc<Caller>, error: SessionError) -> Box<Refusal> {
+    let mut refusal = refusal(head, Some(caller), session_refusal(&error));
+    if let SessionError::NotFound(absence) = error {
+        refusal.absence = Some(absence);
+    }
+    refusal
 }
 
 /// A refusal while the turn is held.
@@ -184,6 +207,27 @@ impl Gateway {
 
     /// Writes the record of a refusal. Gives back what the caller is told, and the session's name.
     pub(super) async fn conclude(&self, refusal: Refusal) -> (Rejection, Option<String>) {
+        let code = refusal.rejection.code();
+        self.metrics.refused(code);
+        tracing::info!(
+            request = refusal.head.id.as_str(),
+            code = code.word(),
+            blame = code.blame().word(),
+            "refused"
+        );
+        let session = refusal
+            .turn
+            .as_ref()
+            .map(|turn| turn.reference().to_owned());
+        let id = refusal.head.id.clone();
+        let (rejection, written) = self.record(refusal).await;
+        if let Err(error) = written {
+            tracing::error!(request = id.as_str(), %error, "the refusal could not be recorded");
+        }
+        (rejection, session)
+    }
+
+    async fn record(&self, refusal: Refusal) -> (Rejection, Result<(), Unrecorded>) {
         let Refusal {
             head,
             caller,
@@ -191,21 +235,15 @@ impl Gateway {
             rejection,
             label,
             rule,
+            absence,
             recorded,
         } = refusal;
-        self.metrics.refused(rejection.code());
-        tracing::info!(
-            request = head.id.as_str(),
-            code = rejection.code().word(),
-            blame = rejection.code().blame().word(),
-            "refused"
-        );
-        let session = turn.as_ref().map(|turn| turn.reference().to_owned());
         let Some(caller) = caller.filter(|_| !recorded) else {
-            return (rejection, session);
+            return (rejection, Ok(()));
         };
-        let Ok(people) = self.people(&head, &caller).await else {
-            return (rejection, session);
+        let people = match self.people(&head, &caller).await {
+            Ok(people) => people,
+            Err(error) => return (rejection, Err(error.into())),
         };
         let event = Refused {
             request: head.id.as_str(),
@@ -219,22 +257,14 @@ impl Gateway {
             blame: rejection.code().blame().word(),
             label,
             rule,
-        }
-        .build();
-        let Ok(event) = event else {
-            return (rejection, session);
+            absent: absence.as_ref().map(absent),
         };
-        let written = match turn {
-            None => self.book.take(event).await.is_ok(),
-            Some(turn) => turn.settle(event).await.is_ok(),
+        let written = match (event.build(), turn) {
+            (Err(error), _) => Err(error.into()),
+            (Ok(event), None) => self.book.take(event).await.map_err(Unrecorded::from),
+            (Ok(event), Some(turn)) => turn.settle(event).await.map_err(Unrecorded::from),
         };
-        if !written {
-            tracing::error!(
-                request = head.id.as_str(),
-                "the refusal could not be recorded"
-            );
-        }
-        (rejection, session)
+        (rejection, written)
     }
 
     /// Ends a request that has no protocol to speak of: an unknown route, a wrong method, doubtful
@@ -250,20 +280,14 @@ impl Gateway {
         rejection.response(shape, id.as_str())
     }
 
-    /// The caller of a request of our own API, and the body still to be read.
+    /// The first step of a request of our own API: who calls.
     ///
     /// # Errors
     /// The reply to an unknown caller.
-    pub async fn known_caller(
-        &self,
-        inbound: Inbound,
-    ) -> Result<(Arc<Caller>, hyper::body::Incoming), Response<ReplyBody>> {
+    pub async fn known(&self, inbound: Inbound) -> Result<Authenticated, Response<ReplyBody>> {
         let (id, shape) = (inbound.id().clone(), inbound.head.shape);
         match self.authenticate(inbound).await {
-            Ok(request) => {
-                let (_, caller, body) = request.into_parts();
-                Ok((caller, body))
-            }
+            Ok(request) => Ok(request),
             Err(refusal) => {
                 let (rejection, _) = self.conclude(*refusal).await;
                 Err(rejection.response(shape, id.as_str()))
@@ -271,8 +295,54 @@ impl Gateway {
         }
     }
 
-    /// What the caller of our own API is told of a session that cannot be used.
-    pub fn session_rejection(error: &SessionError) -> Rejection {
-        session_refusal(error)
+    /// Ends a request of our own API, with its record.
+    pub async fn refuse(&self, request: Authenticated, cause: Cause) -> Response<ReplyBody> {
+        let (head, caller, _) = request.into_parts();
+        let (id, shape) = (head.id.clone(), head.shape);
+        let refusal = match cause {
+            Cause::Request(rejection) => refusal(head, Some(caller), rejection),
+            Cause::Session(error) => absent_refusal(head, caller, error),
+        };
+        let (rejection, _) = self.conclude(*refusal).await;
+        rejection.response(shape, id.as_str())
+    }
+}
+
+/// Why a request of our own API ends without an answer.
+pub enum Cause {
+    /// Something about it, or about a provider.
+    Request(Rejection),
+    /// Its session cannot be used.
+    Session(SessionError),
+}
+
+impl From<Code> for Cause {
+    fn from(code: Code) -> Self {
+        Self::Request(code.into())
+    }
+}
+
+impl From<Rejection> for Cause {
+    fn from(rejection: Rejection) -> Self {
+        Self::Request(rejection)
+    }
+}
+
+impl From<SessionError> for Cause {
+    fn from(error: SessionError) -> Self {
+        Self::Session(error)
+    }
+}
+
+/// The reason as the log has it.
+fn absent(absence: &Absence) -> Absent<'_> {
+    let (session, owner) = match absence {
+        Absence::Foreign { reference, owner } => (Some(reference.as_str()), Some(owner.as_str())),
+        _ => (None, None),
+    };
+    Absent {
+        reason: absence.reason(),
+        session,
+        owner,
     }
 }

@@ -85,7 +85,7 @@ pub(super) async fn serve(
     stop: CancellationToken,
 ) {
     // One deadline for the handshake, the preface and the first head together.
-    let deadline = Instant::now() + gateway.config().timeouts.headers;
+    let deadline = Instant::now() + gateway.config.timeouts.headers;
     let begun = tokio::select! {
         begun = timeout_at(deadline, begin(stream, front, &gateway.metrics().tls)) => begun,
         () = place.evicted() => return,
@@ -103,7 +103,7 @@ pub(super) async fn serve(
         place,
         stop,
     };
-    let config = gateway.config();
+    let config = &gateway.config;
     let (one, two, idle) = (http1(config), http2(config), config.timeouts.idle);
     let service = service_fn(move |request: Request<Incoming>| {
         let (gateway, lengths) = (Arc::clone(&gateway), Arc::clone(&lengths));

@@ -33,7 +33,7 @@ async fn accept(
     tracker: TaskTracker,
     stop: CancellationToken,
 ) {
-    let limits = gateway.config().limits;
+    let limits = gateway.config.limits;
     let connections = Connections::new(Caps {
         total: limits.connections,
         per_address: limits.connections_per_ip,
@@ -56,7 +56,7 @@ async fn accept(
         };
         // Small writes are whole events that somebody waits for.
         let _ = stream.set_nodelay(true);
-        let metrics = Arc::clone(gateway.metrics());
+        let metrics = Arc::clone(&gateway.metrics);
         let (gateway, front, stop) = (Arc::clone(&gateway), front.clone(), stop.clone());
         tracker.spawn(async move {
             let _open = Counted::in_gauge(&metrics.connections);

@@ -113,7 +113,7 @@ async fn dispatch(
     match route {
         Route::Exchange(protocol) => {
             let (slot, answer) = ReplySlot::new();
-            let tracker = gateway.tracker().clone();
+            let tracker = gateway.tracker.clone();
             // A task of its own: what was admitted is settled even if the caller hangs up.
             tracker.spawn(gateway.exchange(protocol, inbound, slot));
             match answer.await {
@@ -121,20 +121,23 @@ async fn dispatch(
                     note_session(&mut response, session.as_deref());
                     response
                 }
-                Err(_) => Rejection::new(Code::Internal).response(protocol.shape(), id),
+                Err(_) => {
+                    tracing::error!(request = id, "an exchange ended without an answer");
+                    Rejection::new(Code::Internal).response(protocol.shape(), id)
+                }
             }
         }
-        Route::Models(shape) => match gateway.known_caller(inbound).await {
-            Ok(_) => {
-                match provider::list_models(gateway.config(), gateway.upstream(), shape).await {
+        Route::Models(shape) => match gateway.known(inbound).await {
+            Ok(request) => {
+                match provider::list_models(&gateway.config, &gateway.upstream, shape).await {
                     Ok(list) => json(StatusCode::OK, list),
-                    Err(rejection) => rejection.response(shape, id),
+                    Err(rejection) => gateway.refuse(request, rejection.into()).await,
                 }
             }
             Err(response) => response,
         },
-        Route::Sessions => sessions::open(&gateway, inbound, id).await,
-        Route::Session(reference) => sessions::one(&gateway, inbound, &reference, id).await,
+        Route::Sessions => sessions::open(&gateway, inbound).await,
+        Route::Session(reference) => sessions::one(&gateway, inbound, &reference).await,
         Route::Unknown(_) => gateway.turn_away(inbound, Code::RouteUnknown.into()).await,
     }
 }

@@ -5,9 +5,10 @@ use http::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 
 use super::route;
+use crate::auth::Caller;
 use crate::clock::rfc3339;
-use crate::pipeline::{Gateway, Inbound, receive_small};
-use crate::reject::{Code, Rejection, Shape};
+use crate::pipeline::{Authenticated, Cause, Gateway, Inbound};
+use crate::reject::{Code, Rejection};
 use crate::session::SessionError;
 use crate::wire::body::ReplyBody;
 
@@ -15,40 +16,44 @@ use crate::wire::body::ReplyBody;
 const BODY_CAP: usize = 64 << 10;
 
 /// `POST /v1/sessions`
-pub(super) async fn open(gateway: &Gateway, inbound: Inbound, id: &str) -> Response<ReplyBody> {
-    let headers = inbound.headers().clone();
-    let (caller, mut body) = match gateway.known_caller(inbound).await {
-        Ok(known) => known,
+pub(super) async fn open(gateway: &Gateway, inbound: Inbound) -> Response<ReplyBody> {
+    let mut request = match gateway.known(inbound).await {
+        Ok(request) => request,
         Err(response) => return response,
     };
-    let idle = gateway.config().timeouts.idle;
-    let body = match receive_small(&mut body, &headers, BODY_CAP, idle).await {
-        Ok(body) => body,
-        Err(code) => return refuse(Rejection::new(code).closing(), id),
-    };
+    match opened(gateway, &mut request).await {
+        Ok(response) => response,
+        Err(cause) => gateway.refuse(request, cause).await,
+    }
+}
+
+async fn opened(
+    gateway: &Gateway,
+    request: &mut Authenticated,
+) -> Result<Response<ReplyBody>, Cause> {
+    let body = request
+        .small_body(BODY_CAP, gateway.config.timeouts.idle)
+        .await
+        .map_err(|code| Rejection::new(code).closing())?;
     // Options come with later versions; one that is not known must not be lost silently.
     match serde_json::from_slice::<Value>(&body) {
         Ok(Value::Object(members)) if members.is_empty() => {}
         Err(_) if body.trim_ascii().is_empty() => {}
         Ok(_) => {
             let rejection = Rejection::new(Code::JsonUnexpected);
-            return refuse(rejection.detail("an empty object is needed"), id);
+            return Err(rejection.detail("an empty object is needed").into());
         }
-        Err(_) => return refuse(Code::JsonInvalid.into(), id),
+        Err(_) => return Err(Code::JsonInvalid.into()),
     }
-    match gateway.sessions().open(&caller).await {
-        Ok(opened) => {
-            let answer = json!({
-                "session_id": opened.id.expose(),
-                "reference": opened.reference,
-                "expires_at": time(opened.expires_us),
-            });
-            let mut response = route::json(StatusCode::OK, answer.to_string());
-            route::note_session(&mut response, Some(&opened.reference));
-            response
-        }
-        Err(error) => failed(&error, id),
-    }
+    let opened = gateway.sessions.open(request.caller()).await?;
+    let answer = json!({
+        "session_id": opened.id.expose(),
+        "reference": opened.reference,
+        "expires_at": rfc3339(opened.expires_us),
+    });
+    let mut response = route::json(StatusCode::OK, answer.to_string());
+    route::note_session(&mut response, Some(&opened.reference));
+    Ok(response)
 }
 
 /// `GET` and `DELETE /v1/sessions/{s_…}`
@@ -56,47 +61,37 @@ pub(super) async fn one(
     gateway: &Gateway,
     inbound: Inbound,
     reference: &str,
-    id: &str,
 ) -> Response<ReplyBody> {
     let method = inbound.method().clone();
-    let caller = match gateway.known_caller(inbound).await {
-        Ok((caller, _)) => caller,
+    let request = match gateway.known(inbound).await {
+        Ok(request) => request,
         Err(response) => return response,
     };
-    if method == Method::DELETE {
-        return match gateway.sessions().close(&caller, reference).await {
-            Ok(()) => route::json(
-                StatusCode::OK,
-                json!({"reference": reference, "deleted": true}).to_string(),
-            ),
-            Err(error) => failed(&error, id),
-        };
-    }
-    match gateway.sessions().show(&caller, reference).await {
-        Ok(view) => {
-            let answer = json!({
-                "reference": view.reference,
-                "created_at": time(view.created_us),
-                "idle_expires_at": time(view.expires_us),
-                "expires_at": time(view.absolute_us),
-                "steps": view.steps,
-                "records": view.records,
-                "key_id": view.kid,
-            });
-            route::json(StatusCode::OK, answer.to_string())
-        }
-        Err(error) => failed(&error, id),
+    let answer = if method == Method::DELETE {
+        close(gateway, request.caller(), reference).await
+    } else {
+        show(gateway, request.caller(), reference).await
+    };
+    match answer {
+        Ok(answer) => route::json(StatusCode::OK, answer.to_string()),
+        Err(error) => gateway.refuse(request, error.into()).await,
     }
 }
 
-fn failed(error: &SessionError, id: &str) -> Response<ReplyBody> {
-    refuse(Gateway::session_rejection(error), id)
+async fn close(gateway: &Gateway, caller: &Caller, reference: &str) -> Result<Value, SessionError> {
+    gateway.sessions.close(caller, reference).await?;
+    Ok(json!({"reference": reference, "deleted": true}))
 }
 
-fn refuse(rejection: Rejection, id: &str) -> Response<ReplyBody> {
-    rejection.response(Shape::OpenAi, id)
-}
-
-fn time(us: i64) -> String {
-    rfc3339(us)
+async fn show(gateway: &Gateway, caller: &Caller, reference: &str) -> Result<Value, SessionError> {
+    let view = gateway.sessions.show(caller, reference).await?;
+    Ok(json!({
+        "reference": view.reference,
+        "created_at": rfc3339(view.created_us),
+        "idle_expires_at": rfc3339(view.expires_us),
+        "expires_at": rfc3339(view.absolute_us),
+        "steps": view.steps,
+        "records": view.records,
+        "key_id": view.kid,
+    }))
 }
