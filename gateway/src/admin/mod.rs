@@ -14,7 +14,7 @@ mod socket;
 pub use client::{AskError, ask};
 pub use desk::Desk;
 pub use health::Health;
-pub use office::{Office, OfficeError};
+pub use office::{Files, Office, OfficeError};
 pub use protocol::{Answer, KeyView, Request};
 pub use socket::Socket;
 

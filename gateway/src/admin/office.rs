@@ -39,6 +39,8 @@ impl OfficeError {
 pub struct Office {
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// What has to be closed in the end.
+    pub files: Files,
     /// The tenants' keys.
     pub keyring: Arc<Keyring>,
     /// The callers' keys.
@@ -59,6 +61,10 @@ impl Office {
         replay(&sessions, recovery).await?;
         Ok(Self {
             clock: vault.clock,
+            files: Files {
+                database: vault.database,
+                book: book.clone(),
+            },
             keyring: vault.keyring,
             callers: vault.callers,
             sessions,
@@ -87,16 +93,24 @@ impl Office {
         Desk::new(Arc::clone(&self.callers), self.sessions.clone(), journal)
     }
 
-    /// Closes the database, synced, and then the log.
+    /// Closes it, in order.
     pub async fn close(self) -> Result<(), OfficeError> {
-        let Self {
-            keyring,
-            callers,
-            sessions,
-            book,
-            ..
-        } = self;
-        drop((keyring, callers, sessions));
+        self.files.close().await
+    }
+}
+
+/// The database and the log.
+pub struct Files {
+    database: Arc<Database>,
+    book: Book,
+}
+
+impl Files {
+    /// Ends the log, once everything in the database is on the disk: recovery counts on that.
+    pub async fn close(&self) -> Result<(), OfficeError> {
+        let synced = self.database.sync().await;
+        synced.map_err(OfficeError::of("sessions.redb"))?;
+        let book = self.book.clone();
         let closed = tokio::task::spawn_blocking(move || {
             let closed = book.ledger().close();
             closed.map_err(OfficeError::of("ledger"))

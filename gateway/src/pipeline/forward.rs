@@ -40,7 +40,7 @@ impl Gateway {
             trace: trace.as_deref(),
             body,
         };
-        let mut guard = Guard::new(self.config.sessions.lease, deadline);
+        let mut guard = Guard::new(self.config.sessions.lease, deadline, self.cut.clone());
         let sending = self.upstream.send(outgoing);
         let sent = guard
             .wait(sending, slot.gone(), &mut turn, timeouts.first_byte)

@@ -14,6 +14,7 @@ mod screen;
 use std::sync::Arc;
 
 use gatehouse_redactor::json::{Document, Limits};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use authenticate::Authenticated;
@@ -53,6 +54,8 @@ pub struct Gateway {
     pub clock: Arc<dyn Clock>,
     /// Every task of an exchange, for the drain.
     pub tracker: TaskTracker,
+    /// Ends the exchanges that the drain does not wait for any longer.
+    pub cut: CancellationToken,
     /// Digests that stand in every record.
     pub digests: Digests,
 }
@@ -129,6 +132,7 @@ impl Gateway {
             timeouts: self.config.timeouts,
             limits: self.config.limits,
             lease: self.config.sessions.lease,
+            cut: self.cut.clone(),
             protocol,
         };
         request.into_relay(shared)

@@ -40,7 +40,10 @@ impl Gateway {
             Ok(()) => {
                 let deadline = head.started + self.config.timeouts.exchange;
                 let limits = (self.config.limits.body, self.config.timeouts.idle, deadline);
-                read(&mut body, &head.headers, limits).await
+                tokio::select! {
+                    read = read(&mut body, &head.headers, limits) => read,
+                    () = self.cut.cancelled() => Err(Code::ShuttingDown),
+                }
             }
             Err(code) => Err(code),
         };

@@ -129,6 +129,11 @@ impl Database {
             Err(TrySendError::Disconnected(_)) => Err(DatabaseError::Closed),
         }
     }
+
+    /// Brings everything written so far onto the disk.
+    pub async fn sync(&self) -> Result<(), DatabaseError> {
+        self.write(Durable::Now, |_| Ok(())).await
+    }
 }
 
 impl Drop for Database {

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use gatehouse_redactor::{Engine, Policy, Vault};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
+use tokio_util::sync::CancellationToken;
 
 pub use slot::{Answered, ReplySlot};
 
@@ -89,6 +90,8 @@ pub struct Shared {
     pub limits: Limits,
     /// How long a turn holds its session without renewing.
     pub lease: Duration,
+    /// Ends every exchange: the gateway stops.
+    pub cut: CancellationToken,
     /// The caller's protocol.
     pub protocol: &'static dyn Protocol,
 }
@@ -139,16 +142,22 @@ impl Relay {
 pub struct Guard {
     renewal: Interval,
     deadline: Instant,
+    cut: CancellationToken,
 }
 
 impl Guard {
-    /// A guard for a turn with this lease, in an exchange that ends at `deadline`.
-    pub fn new(lease: Duration, deadline: Instant) -> Self {
+    /// A guard for a turn with this lease, in an exchange that ends at `deadline`, or when the
+    /// gateway cannot wait for it any longer.
+    pub fn new(lease: Duration, deadline: Instant, cut: CancellationToken) -> Self {
         // A few times within a lease, so that a slow provider does not lose the session's turn.
         let period = (lease / 3).max(Duration::from_millis(10));
         let mut renewal = interval_at(Instant::now() + period, period);
         renewal.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { renewal, deadline }
+        Self {
+            renewal,
+            deadline,
+            cut,
+        }
     }
 
     /// Waits for `work`, but no longer than `patience`, than the caller stays, than the turn is
@@ -170,6 +179,9 @@ impl Guard {
                 biased;
                 done = &mut work => return Ok(done),
                 () = &mut gone => return Err(Unreplied::CallerGone),
+                () = self.cut.cancelled() => {
+                    return Err(Unreplied::failed(Code::ShuttingDown, 1));
+                }
                 () = sleep_until(until) => {
                     let whole = until == self.deadline;
                     let late = if whole { Code::ExchangeTimeout } else { Code::ProviderTimeout };

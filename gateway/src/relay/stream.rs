@@ -73,7 +73,7 @@ pub(super) async fn run(admitted: Admitted, mut answer: Answer, shared: &Shared,
         search: shared.search(&facts, &vault),
         reader: Reader::new(shared.limits.event),
         sender: sender.clone(),
-        guard: Guard::new(shared.lease, deadline),
+        guard: Guard::new(shared.lease, deadline, shared.cut.clone()),
         idle: shared.timeouts.idle,
     };
     let finish = if slot.answer(events(body), session) {
@@ -93,9 +93,7 @@ pub(super) async fn run(admitted: Admitted, mut answer: Answer, shared: &Shared,
     let last_word = match (settled, finish) {
         (_, Finish::CallerGone) => return,
         (Ok(()), Finish::Whole(last)) => {
-            // Nobody who is gone by now misses anything that is not recorded.
-            let _ = sender.send(Ok(last)).await;
-            let _ = sender.send(Ok(Bytes::new())).await;
+            close(sender, last, shared.timeouts.idle).await;
             return linger(&mut answer).await;
         }
         (Ok(()), Finish::Reported(error)) => {
@@ -107,7 +105,7 @@ pub(super) async fn run(admitted: Admitted, mut answer: Answer, shared: &Shared,
         (Ok(()), Finish::Broken(rejection)) => error_event(shared, &rejection, request.as_str()),
         (Err(code), _) => error_event(shared, &code.into(), request.as_str()),
     };
-    part(sender, last_word).await;
+    let _parted = tokio::time::timeout(shared.timeouts.idle, part(sender, last_word)).await;
 }
 
 impl Finish {
@@ -145,9 +143,16 @@ impl Channel<'_> {
                     .guard
                     .wait(sending, std::future::pending(), turn, self.idle)
                     .await;
-                // A caller that reads nothing for so long is as good as gone.
-                if !matches!(sent, Ok(Ok(()))) {
-                    return Finish::CallerGone;
+                match sent {
+                    Ok(Ok(())) => {}
+                    // The whole exchange is over, and not because of the caller.
+                    Err(Unreplied::Failed { rejection, .. })
+                        if rejection.code() != Code::ProviderTimeout =>
+                    {
+                        return Finish::Broken(rejection);
+                    }
+                    // A caller that reads nothing for so long is as good as gone.
+                    Ok(Err(_)) | Err(_) => return Finish::CallerGone,
                 }
             }
             if let Some(finish) = step {
@@ -235,6 +240,16 @@ fn framed(shape: Shape, error: &[u8]) -> Bytes {
         Shape::OpenAi => None,
     };
     sse::write(name, error)
+}
+
+/// Sends the last event and ends the transfer cleanly. Nobody who is gone or reads no more misses
+/// anything that is not recorded.
+async fn close(sender: mpsc::Sender<Part>, last: Bytes, patience: Duration) {
+    let ending = async {
+        sender.send(Ok(last)).await?;
+        sender.send(Ok(Bytes::new())).await
+    };
+    let _taken = tokio::time::timeout(patience, ending).await;
 }
 
 /// Sends a last word and aborts the transfer, so that no client takes it for a whole reply.

@@ -155,7 +155,7 @@ async fn whole_body(
     } else {
         ERROR_CAP
     };
-    let mut guard = Guard::new(shared.lease, deadline);
+    let mut guard = Guard::new(shared.lease, deadline, shared.cut.clone());
     // Every part of it has its own time limit; in all there is the exchange's.
     let reading = answer.collect(cap, shared.timeouts.idle);
     guard

@@ -87,7 +87,7 @@ pub(super) async fn serve(
     // One deadline for the handshake, the preface and the first head together.
     let deadline = Instant::now() + gateway.config.timeouts.headers;
     let begun = tokio::select! {
-        begun = timeout_at(deadline, begin(stream, front, &gateway.metrics().tls)) => begun,
+        begun = timeout_at(deadline, begin(stream, front, &gateway.metrics.tls)) => begun,
         () = place.evicted() => return,
         () = stop.cancelled() => return,
     };

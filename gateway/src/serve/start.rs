@@ -12,7 +12,7 @@ use tokio_util::task::TaskTracker;
 
 use super::accept;
 use super::tls::Front;
-use crate::admin::{Desk, Health, Office, Socket};
+use crate::admin::{Desk, Files, Health, Office, Socket};
 use crate::audit::{Book, ConfigSnapshot, PolicyLoad};
 use crate::auth::{Authenticator, CallerKeys, DenialLog, Denials, NewCaller};
 use crate::config::Config;
@@ -22,6 +22,10 @@ use crate::telemetry::Metrics;
 
 /// How often sessions that have ended are looked for.
 const SWEEP: Duration = Duration::from_secs(60);
+/// How long exchanges that are cut off have for their last records.
+const LAST_RECORDS: Duration = Duration::from_secs(5);
+/// And for their callers to be told.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Of the key that `up` makes when there is none.
 const FIRST_KEY: &str = "first";
 const FIRST_TENANT: &str = "default";
@@ -48,6 +52,7 @@ pub struct Running {
     address: SocketAddr,
     admin_address: SocketAddr,
     first_key: Option<Secret<String>>,
+    files: Files,
     gateway: Arc<Gateway>,
     /// `None` where the listener speaks plain HTTP.
     front: Option<Arc<Front>>,
@@ -80,14 +85,8 @@ pub async fn up(config: Config) -> Result<Running, StartError> {
         socket: Socket::bind(&config.data_dir).map_err(StartError::of("admin socket"))?,
         desk: Arc::new(office.desk()),
     };
-    let address = doors
-        .callers
-        .local_addr()
-        .map_err(StartError::of("listener"))?;
-    let admin_address = doors
-        .admin
-        .local_addr()
-        .map_err(StartError::of("admin listener"))?;
+    let local = |listener: &TcpListener| listener.local_addr().map_err(StartError::of("listener"));
+    let (address, admin_address) = (local(&doors.callers)?, local(&doors.admin)?);
     let sink = Arc::new(DenialLog::new(
         office.book.clone(),
         Arc::clone(&office.keyring),
@@ -105,6 +104,7 @@ pub async fn up(config: Config) -> Result<Running, StartError> {
         metrics: Arc::new(Metrics::new(|_| {})),
         clock: office.clock,
         tracker: TaskTracker::new(),
+        cut: CancellationToken::new(),
         digests,
         config,
     });
@@ -112,6 +112,7 @@ pub async fn up(config: Config) -> Result<Running, StartError> {
         address,
         admin_address,
         first_key,
+        files: office.files,
         gateway,
         front,
         stop: CancellationToken::new(),
@@ -178,24 +179,30 @@ impl Running {
             self.connections.wait().await;
             self.gateway.tracker.wait().await;
         };
-        if tokio::time::timeout(self.gateway.config.timeouts.drain, drained)
-            .await
-            .is_err()
-        {
-            tracing::warn!("some exchanges did not end in time");
+        let patience = self.gateway.config.timeouts.drain;
+        if tokio::time::timeout(patience, drained).await.is_err() {
+            self.cut().await;
         }
         self.end.cancel();
         self.background.close();
         self.background.wait().await;
-        let book = self.gateway.book.clone();
-        // The database is closed, and so synced, before the log: recovery counts on it.
-        drop(self.gateway);
-        let close = move || book.ledger().close().map_err(|error| error.to_string());
-        match tokio::task::spawn_blocking(close).await {
-            Ok(Ok(())) => tracing::info!("stopped"),
-            Ok(Err(error)) => tracing::error!(error, "the log was not closed"),
-            Err(_) => tracing::error!("the log was not closed"),
+        match self.files.close().await {
+            Ok(()) => tracing::info!("stopped"),
+            Err(error) => tracing::error!(%error, "the data directory was not closed"),
         }
+    }
+
+    /// Ends the exchanges that the drain has waited for in vain: each still writes its record, and
+    /// its caller is told.
+    async fn cut(&self) {
+        tracing::warn!("some exchanges did not end in time and are cut off");
+        self.gateway.cut.cancel();
+        let settled = self.gateway.tracker.wait();
+        if tokio::time::timeout(LAST_RECORDS, settled).await.is_err() {
+            tracing::error!("some exchanges did not end");
+        }
+        // Connections that nobody reads from end with the process.
+        let _told = tokio::time::timeout(LAST_WORDS, self.connections.wait()).await;
     }
 
     fn begin(&self, doors: Doors) {
@@ -229,8 +236,13 @@ impl Running {
         let (sessions, end) = (self.gateway.sessions.clone(), self.end.clone());
         self.background.spawn(async move {
             while tokio::time::timeout(SWEEP, end.cancelled()).await.is_err() {
-                if let Err(error) = sessions.sweep().await {
-                    tracing::warn!(%error, "ended sessions were not swept");
+                match sessions.sweep().await {
+                    Ok(swept) if swept.failed > 0 => {
+                        let failed = swept.failed;
+                        tracing::warn!(failed, "sessions past their end are still there");
+                    }
+                    Ok(_) => {}
+                    Err(error) => tracing::warn!(%error, "ended sessions were not swept"),
                 }
             }
         });

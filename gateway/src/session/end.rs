@@ -120,9 +120,13 @@ impl Sessions {
                 if row.expires_us > self.shared.clock.utc_us() {
                     continue;
                 }
+                let reference = location.reference.clone();
                 match self.end(location, SessionEnding::Expired).await {
                     Ok(()) => swept.ended += 1,
-                    Err(_) => swept.failed += 1,
+                    Err(error) => {
+                        tracing::debug!(session = reference, %error, "session not ended");
+                        swept.failed += 1;
+                    }
                 }
             }
         }

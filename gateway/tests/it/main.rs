@@ -12,6 +12,7 @@ mod arrows;
 mod bad;
 mod canaries;
 mod cli;
+mod endings;
 mod errors;
 mod faults;
 mod gate;

@@ -46,7 +46,7 @@ fn completion() -> String {
 }
 
 async fn metrics(gate: &Gate) -> String {
-    gate.running.gateway().metrics().render()
+    gate.running.gateway().metrics.render()
 }
 
 /// One request on a connection that stays open; its status.
