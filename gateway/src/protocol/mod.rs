@@ -75,13 +75,16 @@ pub enum Part {
     Descend,
     /// Taken out of the reply: it would show text past the search, or was not asked for.
     Drop,
-    /// A protocol word, an id, a number.
+    /// A protocol word, a name or an id, in which only what shows by itself is looked for; or a
+    /// number that counts something.
     Keep,
+    /// Sound, which cannot be searched: passed on unread.
+    Opaque,
     /// Signed or encrypted: passed on untouched, and remembered.
     Signed,
     /// A fragment of signed text, passed on untouched; remembered whole when its channel closes.
     SignedDelta(ChannelId),
-    /// A whole text.
+    /// A whole text, or a number that may be anything.
     Whole,
 }
 

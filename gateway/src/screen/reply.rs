@@ -1,7 +1,9 @@
 //! The reply's side. Whole replies and stream events go through the same walk, and a whole text is
 //! a channel that gets one fragment, so what a caller sees cannot depend on how it was delivered.
 
-use std::collections::BTreeMap;
+mod names;
+
+use std::collections::{BTreeMap, HashSet};
 
 use bytes::{Bytes, BytesMut};
 use gatehouse_redactor::json::{Document, Kind, Limits, Node, Splice};
@@ -49,6 +51,8 @@ pub struct ReplySearch<'s> {
     signing: BTreeMap<ChannelId, String>,
     memory: Memory,
     findings: Findings,
+    /// Keys and words that hold nothing.
+    plain: HashSet<String>,
 }
 
 /// What one walk over a document keeps in hand.
@@ -85,6 +89,7 @@ impl<'s> ReplySearch<'s> {
             signing: BTreeMap::new(),
             memory: Memory::default(),
             findings: Findings::default(),
+            plain: HashSet::new(),
         }
     }
 
@@ -215,27 +220,32 @@ impl<'s> ReplySearch<'s> {
             Table::Event => self.protocol.event_part(node, place, self.facts),
             Table::Whole => self.protocol.reply_part(node, place, self.facts),
         };
-        match part {
-            Part::Keep => {}
-            Part::Descend => {
+        match (part, node.kind()) {
+            (Part::Drop, _) => splice.remove_member(node),
+            (part, Kind::Object | Kind::Array) if !matches!(part, Part::Arguments { .. }) => {
                 for child in node.children() {
+                    self.key(child, walk.names, splice)?;
                     self.walk(child, &place.child(child), walk, splice)?;
                 }
             }
-            Part::Drop => splice.remove_member(node),
-            Part::Signed => self
+            (_, Kind::Bool | Kind::Null) | (Part::Keep, Kind::Number) | (Part::Opaque, _) => {}
+            (Part::Arguments { tool }, _) => {
+                self.text(node, Channel::json_arguments(&tool), walk.names, splice)?;
+            }
+            (_, Kind::Number) => self.number(node, walk.names, splice)?,
+            (Part::Keep, _) => self.name(node, walk.names, splice)?,
+            (Part::Signed, _) => self
                 .findings
                 .signed
                 .extend(node.text().map(|text| text.into_owned())),
-            Part::SignedDelta(channel) => {
+            (Part::SignedDelta(channel), _) => {
                 let text = node.text().unwrap_or_default();
                 self.signing.entry(channel).or_default().push_str(&text);
             }
-            Part::Whole => self.text(node, Channel::text(), walk.names, splice)?,
-            Part::Arguments { tool } => {
-                self.text(node, Channel::json_arguments(&tool), walk.names, splice)?;
+            (Part::Delta(channel), _) => self.delta(node, channel, walk, splice)?,
+            (Part::Descend | Part::Whole, _) => {
+                self.text(node, Channel::text(), walk.names, splice)?;
             }
-            Part::Delta(channel) => self.delta(node, channel, walk, splice)?,
         }
         Ok(())
     }

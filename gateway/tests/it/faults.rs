@@ -352,6 +352,33 @@ async fn a_caller_that_hangs_up_is_settled_too() {
     }
 }
 
+/// What no table lists may hold anything, and names may hold more than names.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_names_and_numbers_of_replies_are_searched() {
+    const NEW: &str = "new.person@example.net";
+    let gate = Gate::up().await;
+    let chat = json!({"id": NEW, "new": {NEW: 4111111111111111_u64, "n": 7}, "choices": [{"index": 0,
+        "finish_reason": {"deep": NEW}, "message": {"role": "assistant", "tool_calls": [
+            {"id": NEW, "type": "function", "function": {"name": NEW, "arguments": "{}"}}]}}]});
+    let blocks = json!({"id": NEW, "type": "message", "new": {NEW: 4111111111111111_u64, "n": 7},
+        "content": [{"type": "tool_use", "id": NEW, "name": NEW, "input": {}},
+            {"type": "thinking", "thinking": "x", "signature": {"deep": NEW}}]});
+    for (speaks, reply) in [(Speaks::OpenAi, chat), (Speaks::Anthropic, blocks)] {
+        gate.provider.play(Script::json(&reply.to_string()));
+        let mut request = speaks.request("hi");
+        request["stream"] = json!(false);
+        let answer = gate.caller().post(speaks.path(), &request).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        let (shown, text) = (answer.json(), answer.text());
+        assert!(
+            !text.contains("new.person") && !text.contains("41111111"),
+            "{text}"
+        );
+        assert_eq!(shown["new"], json!({"<EMAIL>": "<CREDIT_CARD>", "n": 7}));
+        assert_eq!(shown["id"], "<EMAIL>");
+    }
+}
+
 /// Strings, numbers, booleans and nulls, counted by a parser that shares nothing with ours.
 fn leaves(value: &Value) -> u64 {
     match value {

@@ -38,6 +38,13 @@ impl<'a> Splice<'a> {
         self.replace(node.span(), format!("\"{}\"", escaped(text)));
     }
 
+    /// Gives a member another key; without a key nothing changes.
+    pub fn set_key(&mut self, member: Node<'_>, key: &str) {
+        if let Some(span) = member.key_span() {
+            self.replace(span, format!("\"{}\"", escaped(key)));
+        }
+    }
+
     /// Puts `text` in the place of a range (of decoded bytes, on character boundaries) of a
     /// string value, leaving the rest of its bytes as they are.
     pub fn replace_text(&mut self, node: Node<'_>, range: Range<usize>, text: &str) {

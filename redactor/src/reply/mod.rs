@@ -2,7 +2,6 @@
 //! else is found is masked. Streams and whole replies go through the same channels.
 
 mod auto;
-mod document;
 mod json;
 mod open;
 mod receipt;
@@ -13,13 +12,14 @@ mod tolerant;
 
 use std::ops::Range;
 
+use crate::body::integer;
 use crate::engine::Engine;
+use crate::finding::Finding;
 use crate::label::Label;
 use crate::policy::{Action, Destination, Direction, Policy};
 use crate::token;
 use crate::vault::{Pseudonyms, Vault};
 
-pub use self::document::{ReplyClass, ReplySchema, reply_document};
 pub use self::receipt::{ReplyReceipt, ReplyRefusal};
 
 /// What a reply is searched with. The same for all channels of a turn.
@@ -74,8 +74,8 @@ impl Channel {
         Self::new(auto::Auto::new(None, 0), destination.clone())
     }
 
-    /// For a key of a document.
-    fn key() -> Self {
+    /// For a key, a name, an id or a word of the protocol: only what shows by itself is found.
+    fn name() -> Self {
         Self::new(
             auto::Auto::Text(text::Text::of_key()),
             Destination::ReplyText,
@@ -195,6 +195,44 @@ pub fn reply_arguments(
     receipt: &mut ReplyReceipt,
 ) -> Result<String, ReplyRefusal> {
     whole(cx, Channel::json_arguments(tool), json, receipt)
+}
+
+/// A key of a JSON object, or a name, an id or a word of the protocol: only what shows by itself
+/// is found in it.
+///
+/// # Errors
+/// As [`reply_text`].
+pub fn reply_name(
+    cx: &ReplyContext<'_>,
+    name: &str,
+    receipt: &mut ReplyReceipt,
+) -> Result<String, ReplyRefusal> {
+    whole(cx, Channel::name(), name, receipt)
+}
+
+/// A number literal. One that shows by itself what it is becomes a string that holds this mask.
+///
+/// # Errors
+/// As [`reply_text`].
+pub fn reply_number(
+    cx: &ReplyContext<'_>,
+    literal: &str,
+    receipt: &mut ReplyReceipt,
+) -> Result<Option<String>, ReplyRefusal> {
+    let mut sight = Sight {
+        cx,
+        destination: &Destination::ReplyText,
+        receipt,
+    };
+    let disguised = integer(literal).filter(|digits| digits != literal);
+    for text in [Some(literal), disguised.as_deref()].into_iter().flatten() {
+        for Finding { label, rule, .. } in cx.engine.find_certain(text)? {
+            if let Some(mask) = sight.masked(literal, label, rule)? {
+                return Ok(Some(mask));
+            }
+        }
+    }
+    Ok(None)
 }
 
 fn whole(

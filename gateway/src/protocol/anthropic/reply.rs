@@ -95,13 +95,13 @@ fn citation(node: Node<'_>, rest: &[&str]) -> Part {
 fn common(node: Node<'_>, words: &[&str]) -> Part {
     match (node.kind(), words) {
         (Kind::Object | Kind::Array, _) => Part::Descend,
-        (Kind::Bool | Kind::Null | Kind::Number, _) => Part::Keep,
+        (Kind::Bool | Kind::Null, _) | (Kind::Number, ["usage", ..]) => Part::Keep,
         (
             Kind::String,
             ["id" | "type" | "role" | "model" | "stop_reason" | "request_id"]
             | ["usage", ..]
             | ["container", "id" | "expires_at"],
         ) => Part::Keep,
-        (Kind::String, _) => Part::Whole,
+        (Kind::String | Kind::Number, _) => Part::Whole,
     }
 }

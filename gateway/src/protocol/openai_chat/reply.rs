@@ -76,7 +76,7 @@ fn is_name(rest: &[&str]) -> bool {
     matches!(
         rest,
         ["role"]
-            | ["tool_calls", "[]", "id" | "type"]
+            | ["tool_calls", "[]", "id" | "index" | "type"]
             | ["tool_calls", "[]", "function" | "custom", "name"]
             | ["function_call", "name"]
             | ["audio", "id"]
@@ -93,8 +93,7 @@ fn common(node: Node<'_>, words: &[&str]) -> Part {
         }
         (_, ["choices", "[]", "finish_reason" | "index"] | ["usage", ..]) => Part::Keep,
         // Sound cannot be searched; it is only asked for where policy lets media pass.
-        (Kind::String, ["choices", "[]", "message" | "delta", "audio", "data"]) => Part::Keep,
-        (Kind::Number, _) => Part::Keep,
-        (Kind::String, _) => Part::Whole,
+        (Kind::String, ["choices", "[]", "message" | "delta", "audio", "data"]) => Part::Opaque,
+        (Kind::String | Kind::Number, _) => Part::Whole,
     }
 }

@@ -4,7 +4,6 @@
 mod search;
 
 use super::*;
-use crate::json::{Document, Limits, Node};
 use crate::testing::{CARD, LENA, Names, Session};
 
 #[test]
@@ -248,41 +247,30 @@ fn channels_hold_little() {
     }
 }
 
-struct Protocol;
-
-impl ReplySchema for Protocol {
-    fn class(&self, node: Node<'_>) -> ReplyClass {
-        match node.key().as_deref() {
-            Some("id") => ReplyClass::Keep("id"),
-            Some("arguments" | "input") => ReplyClass::Arguments("tool".to_owned()),
-            _ => ReplyClass::Text,
-        }
-    }
-}
-
 #[test]
-fn documents_are_restored_leaf_by_leaf() {
+fn names_and_numbers_show_by_themselves_or_pass() {
     let mut session = Session::new();
     let mail = session.learn(Label::EMAIL, LENA);
-    let secret = session.learn(Label::API_KEY, "s3cr3t-\"x\"");
-    let args = serde_json::to_string(&format!("{{\"to\":\"{mail}\"}}")).unwrap();
-    let json = format!(
-        "{{ \"id\":\"{mail}\", \"text\":\"a {mail} \\u00e9 {secret}\", \"arguments\":{args},\n \"input\": {{\"k\":[\"{mail}\",\"{secret}\"]}}, \"new\":[\"x@example.net\", 1.50], \"{mail}\":null }}"
-    );
-    let doc = Document::parse(json.as_bytes(), &Limits::default()).unwrap();
     let mut receipt = ReplyReceipt::default();
-    let out = reply_document(&session.context(), &doc, &Protocol, &mut receipt).unwrap();
-    let args = serde_json::to_string(&format!("{{\"to\":\"{LENA}\"}}")).unwrap();
-    assert_eq!(
-        String::from_utf8(out).unwrap(),
-        format!(
-            "{{ \"id\":\"{mail}\", \"text\":\"a {LENA} é s3cr3t-\\\"x\\\"\", \"arguments\":{args},\n \"input\": {{\"k\":[\"{LENA}\",\"{secret}\"]}}, \"new\":[\"<EMAIL>\", 1.50], \"{LENA}\":null }}"
-        )
-    );
-    assert_eq!(receipt.restored["text"][&Label::EMAIL], 2);
-    assert_eq!(receipt.restored["tool:tool"][&Label::EMAIL], 2);
-    assert_eq!(receipt.withheld[&Label::API_KEY], 1);
+    let cx = session.context();
+    for (name, shown) in [
+        ("call_9f3", "call_9f3"),
+        ("x@example.net", "<EMAIL>"),
+        (mail.as_str(), LENA),
+    ] {
+        assert_eq!(reply_name(&cx, name, &mut receipt).unwrap(), shown);
+    }
+    for (literal, shown) in [
+        ("1.50", None),
+        ("1795961100", None),
+        (CARD, Some("<CREDIT_CARD>")),
+        ("4.111111111111111e15", Some("<CREDIT_CARD>")),
+    ] {
+        let mask = reply_number(&cx, literal, &mut receipt).unwrap();
+        assert_eq!(mask.as_deref(), shown, "{literal}");
+    }
     assert_eq!(receipt.masked[&Label::EMAIL], 1);
+    assert_eq!(receipt.masked[&Label::CREDIT_CARD], 2);
 }
 
 #[test]
