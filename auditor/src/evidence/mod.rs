@@ -17,7 +17,7 @@ use std::{
 
 use gatehouse_envelope::{
     digest::{Sha256, hex, sha256},
-    sign::FileSigner,
+    sign::{FileSigner, SignError},
 };
 use gatehouse_ledger::clock::{Clock, SystemClock, rfc3339};
 
@@ -104,8 +104,15 @@ fn period(asked: &Arguments, loaded: &Loaded) -> Result<Period, Failure> {
 }
 
 fn signer(path: &Path) -> Result<FileSigner, Failure> {
-    let signer = FileSigner::open_or_create(path, "gatehouse-auditor");
-    signer.map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
+    // A bare name has no folder to make the key in.
+    let signer = std::path::absolute(path)
+        .map_err(SignError::File)
+        .and_then(|path| FileSigner::open_or_create(&path, "gatehouse-auditor"));
+    signer.map_err(|error| {
+        let why = std::error::Error::source(&error).map(|source| format!(": {source}"));
+        let why = why.unwrap_or_default();
+        Failure::Usage(format!("{}: {error}{why}", path.display()))
+    })
 }
 
 fn facts(asked: &Arguments, period: Period, signer: Option<&FileSigner>) -> Result<Facts, Failure> {

@@ -26,6 +26,11 @@ pub(crate) enum Flaw {
 
 /// Writes the log into `dir`, as a data directory.
 pub(crate) fn write(dir: &Path, flaw: Flaw) {
+    begin(dir, flaw).close().unwrap();
+}
+
+/// The same, by a writer that goes on.
+pub(crate) fn begin(dir: &Path, flaw: Flaw) -> Ledger {
     let signer = Arc::new(MemorySigner::generate("prod").unwrap());
     let options = Options {
         data_dir: dir.to_owned(),
@@ -48,7 +53,8 @@ pub(crate) fn write(dir: &Path, flaw: Flaw) {
         sprev = event.digest();
         ledger.append(event, Durability::Durable).wait().unwrap();
     }
-    ledger.close().unwrap();
+    ledger.flush().wait().unwrap();
+    ledger
 }
 
 fn fill(event: &mut Builder, kind: &str, flaw: Flaw) {

@@ -250,6 +250,28 @@ fn structure(html: &str) {
     }
 }
 
+/// As the README has it: names without a folder, relative to where one is.
+#[test]
+fn bare_names_are_names_in_this_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), Flaw::None);
+    let run = |key: &str, out: &str| {
+        std::process::Command::new(env!("CARGO_BIN_EXE_gatehouse-auditor"))
+            .current_dir(dir.path())
+            .args(["evidence", "ledger", "--trust", "trust.policy"])
+            .args(["--out", out, "--key", key])
+            .output()
+            .unwrap()
+    };
+    let output = run("auditor.key", "evidence");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(dir.path().join("auditor.key").is_file());
+    // Somebody else's file is no key, is not replaced, and it is said why.
+    let output = run("trust.policy", "other");
+    assert_eq!(output.status.code(), Some(64), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("0600"));
+}
+
 #[test]
 fn nothing_is_made_past_the_horizon_or_over_something() {
     let dir = tempfile::tempdir().unwrap();

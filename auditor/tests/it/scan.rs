@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{
     auditor,
-    book::{Flaw, write},
+    book::{Flaw, begin, write},
     places, segments, text,
 };
 
@@ -93,6 +93,19 @@ fn without_a_trust_file_or_past_the_horizon_nothing_passes() {
         scan(&flawed, &["--from", "2001-01-01", "--to", "2001-01-02"]).0,
         Some(2)
     );
+}
+
+/// While the gateway runs its stream has no end; up to what was seen of it, the log is whole.
+#[test]
+fn a_log_that_is_being_written_passes_up_to_its_horizon() {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = begin(dir.path(), Flaw::None);
+    let (code, json) = scan(&dir, &[]);
+    assert_eq!(code, Some(0), "{json:#}");
+    let (code, json) = scan(&dir, &["--to", "2999-01-01"]);
+    assert_eq!(code, Some(2));
+    assert_eq!(result(&json, "AL-02")["result"], "inconclusive");
+    ledger.close().unwrap();
 }
 
 #[test]
