@@ -39,7 +39,7 @@ pub(super) fn case(text: &str, name: &str) -> Result<Case, Failure> {
         return Err(wrong("does not say how many rows are expected"));
     };
     let mut database = Database::create(None)?;
-    for table in [Table::Checks, Table::Labels, Table::Records] {
+    for table in Table::ALL {
         let rows = case.get(table.name()).and_then(Value::as_array);
         for row in rows.into_iter().flatten() {
             let row = row.as_object().and_then(cells);

@@ -53,6 +53,8 @@ pub(crate) enum Table {
 }
 
 impl Table {
+    pub(crate) const ALL: [Self; 3] = [Self::Checks, Self::Labels, Self::Records];
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Checks => "checks",
@@ -65,7 +67,8 @@ impl Table {
 /// The views.
 pub(crate) struct Database {
     connection: Connection,
-    columns: HashSet<String>,
+    /// The columns of each table, in the order of [`Table::ALL`].
+    columns: [HashSet<String>; 3],
     sql: String,
 }
 
@@ -84,11 +87,10 @@ impl Database {
         connection.execute_batch(PACE)?;
         connection.execute_batch("BEGIN")?;
         connection.execute_batch(TABLES)?;
-        let mut columns = HashSet::new();
-        for table in [Table::Checks, Table::Labels, Table::Records] {
+        let mut columns = <[HashSet<String>; 3]>::default();
+        for (table, columns) in Table::ALL.into_iter().zip(&mut columns) {
             let statement = connection.prepare(&format!("SELECT * FROM {}", table.name()))?;
-            let names = statement.column_names();
-            columns.extend(names.map(|name| format!("{}.{name}", table.name())));
+            columns.extend(statement.column_names().map(str::to_owned));
         }
         Ok(Self {
             connection,
@@ -120,16 +122,18 @@ impl Database {
 
     /// Makes the column if there is none yet.
     fn column(&mut self, table: Table, name: &str) -> Result<(), Failure> {
-        let full = format!("{}.{name}", table.name());
-        if self.columns.contains(&full) {
+        let Some(columns) = self.columns.get_mut(table as usize) else {
+            return Ok(());
+        };
+        if columns.contains(name) {
             return Ok(());
         }
-        if self.columns.len() >= MAX_COLUMNS {
+        if columns.len() >= MAX_COLUMNS {
             return Err(Failure::Read("the records have too many fields".into()));
         }
         let sql = format!("ALTER TABLE {} ADD COLUMN \"{name}\"", table.name());
         self.connection.execute_batch(&sql)?;
-        self.columns.insert(full);
+        columns.insert(name.to_owned());
         Ok(())
     }
 
