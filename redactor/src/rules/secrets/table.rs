@@ -109,6 +109,8 @@ pub(super) const TABLE: &[(&str, &str, Ending)] = &[
         Base64,
     ),
     ("frame-io", r"fio-u-[A-Za-z0-9_=-]{64}", Exact),
+    // Our own: a caller's key, and a session's id, which is as good as the session.
+    ("gatehouse", r"g[ks]_[A-Za-z0-9_-]{43}", Word),
     ("github", r"gh[oprsu]_[A-Za-z0-9]{36}", Word),
     ("github-fine-grained", r"github_pat_[A-Za-z0-9_]{36}", Word),
     (

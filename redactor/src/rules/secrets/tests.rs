@@ -118,6 +118,7 @@ fn formats() -> Vec<(&'static str, Vec<Part>)> {
             ],
         ),
         ("frame-io", vec![Is("fio-u-"), Of(ALNUM, 64)]),
+        ("gatehouse", vec![Is("gs"), Is("_"), Of(ALNUM, 43)]),
         ("github", vec![Is("gh"), Is("p_"), Of(ALNUM, 36)]),
         (
             "github-fine-grained",
