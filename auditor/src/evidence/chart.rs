@@ -11,6 +11,9 @@ use crate::{cli::Failure, scan::Period, views::Database};
 const PARTS: usize = 30;
 /// So many types are shown; the rest is one bar.
 const LABELS: usize = 14;
+/// The colours of the keys in the page's style; here again, since not every reader of SVG knows it.
+const ADMITTED: &str = "#2f6f9f";
+const REFUSED: &str = "#d08a2e";
 /// In the units of the view box, which the page scales.
 const WIDTH: u64 = 720;
 const HEIGHT: u64 = 150;
@@ -30,13 +33,13 @@ pub(super) fn requests(database: &Database, period: Period) -> Result<String, Fa
     for (index, (admitted, refused)) in (0u64..).zip(parts) {
         let scaled = |count| scale(count, HEIGHT, most);
         let (low, high) = (scaled(admitted), scaled(refused));
-        for (class, height, below) in [("admitted", low, 0), ("refused", high, low)] {
+        for (fill, height, below) in [(ADMITTED, low, 0), (REFUSED, high, low)] {
             if height > 0 {
                 let (x, y) = (index * step, HEIGHT - below - height);
                 let width = step - 3;
                 let _ = write!(
                     out,
-                    "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/>"
+                    "<rect fill=\"{fill}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/>"
                 );
             }
         }
@@ -44,7 +47,7 @@ pub(super) fn requests(database: &Database, period: Period) -> Result<String, Fa
     let (y, end) = (HEIGHT + 18, WIDTH);
     let _ = write!(
         out,
-        "<path class=\"axis\" d=\"M0 {HEIGHT}H{WIDTH}\"/>\
+        "<path stroke=\"#5b6570\" d=\"M0 {HEIGHT}H{WIDTH}\"/>\
          <text x=\"0\" y=\"{y}\">{}</text><text x=\"{end}\" y=\"{y}\" text-anchor=\"end\">{}</text></svg>\
          <p class=\"key\"><span class=\"admitted\"></span> {admitted} admitted \
          <span class=\"refused\"></span> {refused} refused; the highest bar is {most}</p>",
@@ -97,8 +100,8 @@ pub(super) fn redactions(database: &Database, period: Period) -> Result<String, 
         let _ = write!(
             out,
             "<text x=\"{}\" y=\"{text}\" text-anchor=\"end\">{}</text>\
-             <rect class=\"admitted\" x=\"{MARGIN}\" y=\"{}\" width=\"{left}\" height=\"{}\"/>\
-             <rect class=\"refused\" x=\"{next}\" y=\"{}\" width=\"{right}\" height=\"{}\"/>\
+             <rect fill=\"{ADMITTED}\" x=\"{MARGIN}\" y=\"{}\" width=\"{left}\" height=\"{}\"/>\
+             <rect fill=\"{REFUSED}\" x=\"{next}\" y=\"{}\" width=\"{right}\" height=\"{}\"/>\
              <text x=\"{after}\" y=\"{text}\">{}</text>",
             MARGIN - 8,
             escape(label),

@@ -60,7 +60,7 @@ pub(super) fn page(
     for text in NOT_COVERED {
         let _ = write!(out, "<li>{}</li>", escape(text));
     }
-    out.push_str("</ul></section>\n<h2>The tests</h2>\n");
+    out.push_str("</ul></section>\n");
     for one in tested {
         control(&mut out, one);
     }
@@ -128,7 +128,7 @@ fn word(outcome: Outcome) -> &'static str {
 fn summary(out: &mut String, tested: &[Tested<'_>]) {
     out.push_str(
         "<section><h2>Results</h2><table class=\"results\"><thead><tr><th>Test</th><th></th>\
-         <th>SOC 2 TSC</th><th>ISO 27001 Annex A</th><th>Population</th><th>Exceptions</th>\
+         <th>SOC 2 TSC</th><th>ISO 27001</th><th>Population</th><th>Exceptions</th>\
          <th>Result</th></tr></thead><tbody>",
     );
     for one in tested {
@@ -159,7 +159,7 @@ fn control(out: &mut String, one: &Tested<'_>) {
     let control = one.control;
     let _ = write!(
         out,
-        "<section class=\"control\" id=\"{id}\"><h3>{id} {}</h3>\
+        "<section class=\"control\" id=\"{id}\"><h2>{id} {}</h2>\
          <p class=\"{}\">{}: population {}, exceptions {}</p>",
         escape(&control.title),
         one.outcome.word(),
