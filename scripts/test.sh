@@ -58,6 +58,7 @@ fi
 
 say "cargo fmt"
 cargo fmt --all --check
+cargo fmt --manifest-path fuzz/Cargo.toml --check
 
 say "cargo clippy"
 cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
@@ -108,6 +109,14 @@ if command -v terraform >/dev/null; then
   }
 else
   say "NOT RUN: terraform fmt, validate and test (there is no terraform here)"
+fi
+
+# -- fuzzing --------------------------------------------------------------------------------------
+
+# Minutes, a nightly toolchain and cargo-fuzz: only where asked for, as GATEHOUSE_FUZZ_SECONDS=120.
+if [ -n "${GATEHOUSE_FUZZ_SECONDS:-}" ]; then
+  say "fuzzing, $GATEHOUSE_FUZZ_SECONDS s a target"
+  scripts/fuzz.sh "$GATEHOUSE_FUZZ_SECONDS"
 fi
 
 say "all passed"

@@ -1,0 +1,104 @@
+//! The verifier: no input makes it panic, and a log of which one object was changed holds only if
+//! its records are the same. The first byte of the input says what the rest replaces.
+#![no_main]
+
+use std::{collections::BTreeMap, path::Path, sync::LazyLock};
+
+use gatehouse_ledger::{
+    cert::Certificate,
+    event::Event,
+    names::Name,
+    note::Note,
+    read::records,
+    store::{Dir, Fetcher, Memory},
+    trust::Trust,
+    verify::{Verdict, Verifier},
+};
+use libfuzzer_sys::fuzz_target;
+
+struct Log {
+    trust: Trust,
+    objects: BTreeMap<String, Vec<u8>>,
+}
+
+/// A log of one closed stream.
+static LOG: LazyLock<Log> = LazyLock::new(|| {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("log");
+    let store = Dir::new(folder.join("ledger"));
+    let names = store.list("").expect("the log is there");
+    let get = |name: &str| store.get(name, 1 << 20).ok().flatten().unwrap_or_default();
+    let objects = names
+        .iter()
+        .map(|object| (object.name.clone(), get(&object.name)));
+    let trust = std::fs::read_to_string(folder.join("trust.policy")).expect("its trust file");
+    Log {
+        trust: Trust::parse(&trust).expect("its trust file"),
+        objects: objects.collect(),
+    }
+});
+
+fuzz_target!(|input: &[u8]| {
+    let Some((what, bytes)) = input.split_first() else {
+        return;
+    };
+    let names: Vec<&String> = LOG.objects.keys().collect();
+    match usize::from(*what) {
+        0 => other_readers(bytes),
+        n if n <= names.len() => check(names[n - 1], bytes.to_vec()),
+        n => check(names[n % names.len()], pack(bytes)),
+    }
+});
+
+/// Verifies the log with `bytes` in the place of one object.
+fn check(name: &str, bytes: Vec<u8>) {
+    let mut objects = LOG.objects.clone();
+    let before = objects.insert(name.to_owned(), bytes.clone());
+    let changed = Memory::with(objects);
+    let report = Verifier::new(Some(&LOG.trust)).verify(&changed, |_| {});
+    let before = before.unwrap_or_default();
+    if report.verdict() == Verdict::Holds {
+        assert!(
+            bytes == before || unpack(&bytes) == unpack(&before),
+            "{name} was changed unseen"
+        );
+    } else {
+        assert!(bytes != before, "the log holds");
+    }
+    let _ = records(&changed, |entry| assert!(entry.line.contains(entry.event)));
+}
+
+/// Everything that reads a part alone.
+fn other_readers(bytes: &[u8]) {
+    let _ = Certificate::open(bytes);
+    if Event::from_bytes(bytes.to_vec()).is_ok() {
+        assert!(serde_json::from_slice::<serde_json::Value>(bytes).is_ok());
+    }
+    let text = String::from_utf8_lossy(bytes);
+    if let Ok(note) = Note::parse(&text) {
+        assert!(LOG.trust.logs.iter().all(|key| !note.is_signed_by(key)));
+    }
+    if let Ok(trust) = Trust::parse(&text) {
+        assert!(!trust.logs.is_empty());
+    }
+    if let Name::Segment {
+        day,
+        writer,
+        first_seq,
+    } = Name::parse(&text)
+    {
+        assert_eq!(
+            gatehouse_ledger::names::segment(&day, &writer, first_seq),
+            text
+        );
+    }
+}
+
+fn pack(lines: &[u8]) -> Vec<u8> {
+    let mut packer = zstd::bulk::Compressor::new(-7).expect("a compressor");
+    packer.include_checksum(true).expect("a checksum");
+    packer.compress(lines).unwrap_or_default()
+}
+
+fn unpack(stored: &[u8]) -> Option<Vec<u8>> {
+    zstd::bulk::decompress(stored, 1 << 20).ok()
+}
