@@ -16,6 +16,8 @@ pub(super) struct Flat {
     pub(super) row: Row,
     /// The rows of `labels`: place, label, count.
     pub(super) labels: Vec<(String, String, i64)>,
+    /// Texts that stand in no view, in lists or as odd keys: the lints look at them too.
+    pub(super) loose: Row,
     /// Two fields would have had one name; the second is left out.
     pub(super) clash: bool,
     seen: HashSet<String>,
@@ -40,6 +42,7 @@ pub(super) fn flatten(line: &str) -> Option<Flat> {
 impl Flat {
     fn object(&mut self, path: &str, fields: &Map<String, Value>) {
         for (key, value) in fields {
+            self.key(key);
             let name = match path {
                 "" => plain(key),
                 path => plain(&format!("{path}_{key}")),
@@ -50,7 +53,10 @@ impl Flat {
 
     fn value(&mut self, name: String, value: &Value) {
         let cell = match value {
-            Value::Array(items) => return self.counts(&name, items),
+            Value::Array(items) => {
+                items.iter().for_each(|item| self.loose(&name, item));
+                return self.counts(&name, items);
+            }
             Value::Bool(flag) => Cell::Integer(i64::from(*flag)),
             Value::Null => return,
             Value::Number(number) => match number.as_i64() {
@@ -64,6 +70,31 @@ impl Flat {
             self.row.push((name, cell));
         } else {
             self.clash = true;
+        }
+    }
+
+    /// Keys are names, made by the writer; another may be text.
+    fn key(&mut self, key: &str) {
+        let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
+        if !key.bytes().all(plain) || key.len() > MAX_NAME {
+            self.loose.push(("key".into(), Cell::Text(key.to_owned())));
+        }
+    }
+
+    /// Every text below a list.
+    fn loose(&mut self, name: &str, value: &Value) {
+        match value {
+            Value::Array(items) => items.iter().for_each(|item| self.loose(name, item)),
+            Value::Object(fields) => {
+                for (key, value) in fields {
+                    self.key(key);
+                    self.loose(name, value);
+                }
+            }
+            Value::String(text) => {
+                self.loose.push((name.to_owned(), Cell::Text(text.clone())));
+            }
+            Value::Bool(_) | Value::Null | Value::Number(_) => {}
         }
     }
 
@@ -127,6 +158,22 @@ mod tests {
             ]
         );
         assert!(!flat.clash);
+        let loose = flat.loose.iter().map(|(name, cell)| match cell {
+            Cell::Text(text) => format!("{name}={text}"),
+            Cell::Integer(number) => number.to_string(),
+        });
+        let wanted = [
+            "red_found=EMAIL",
+            "reply_restored=tool",
+            "reply_restored=t",
+            "reply_restored=IBAN",
+            "key=Od d",
+        ];
+        let mut loose: Vec<String> = loose.collect();
+        loose.sort();
+        let mut wanted = wanted.map(str::to_owned);
+        wanted.sort();
+        assert_eq!(loose, wanted);
     }
 
     #[test]

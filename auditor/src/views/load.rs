@@ -174,6 +174,7 @@ impl<'d> Filling<'d> {
 
     fn lints(&mut self, entry: &Entry<'_>, flat: &Flat) {
         let mut found = self.lint.check(&flat.row);
+        found.extend(self.lint.check(&flat.loose));
         if flat.clash {
             found.push("two fields have one name".into());
         }

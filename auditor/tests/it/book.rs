@@ -16,6 +16,8 @@ const SESSION: &str = "s_75xpnnpnhg6mngwnk7qclyc5rz";
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flaw {
     None,
+    /// Text in a list, which no view shows.
+    Listed,
     /// A caller without a name.
     Nobody,
     /// A formula and markup where a model's name belongs.
@@ -75,6 +77,9 @@ fn fill(event: &mut Builder, kind: &str, flaw: Flaw) {
         return;
     }
     event.text("rid", "r_1");
+    if flaw == Flaw::Listed {
+        event.texts("notes", ["call Jane at home"]);
+    }
     event.object("red", |red| {
         red.text("status", "done").integer("visited", 3);
         red.integer("unvisited", u64::from(flaw == Flaw::Unvisited));

@@ -47,6 +47,7 @@ fn exceptions_are_found_and_told() {
         (Flaw::Nobody, "SE-01", &["SE-02"][..]),
         (Flaw::Unvisited, "RD-01", &[]),
         (Flaw::Text, "RD-12", &[]),
+        (Flaw::Listed, "RD-12", &[]),
     ] {
         let dir = log(flaw);
         let (code, json) = scan(&dir, &[]);
@@ -63,7 +64,10 @@ fn exceptions_are_found_and_told() {
         let at = places(dir.path());
         let shown = text(&auditor(&["scan", &at.ledger, "--trust", &at.trust]));
         assert!(shown.contains(&format!("fail          {id}")), "{shown}");
-        assert!(!shown.contains("cmd|"), "{shown}");
+        assert!(
+            !shown.contains("cmd|") && !shown.contains("Jane"),
+            "{shown}"
+        );
         let sarif = auditor(&[
             "scan", &at.ledger, "--trust", &at.trust, "--format", "sarif",
         ]);
