@@ -223,6 +223,31 @@ def test_errors_of_the_provider(scripted, status, kind, raised):
     with pytest.raises(raised) as info:
         ask(scripted, "c")
     assert info.value.request_id.startswith("r_")
+    shown = info.value.body["error"]
+    assert (shown["type"], shown["message"]) == (kind, f"no, {MAIL}")
+    assert (shown["code"], shown["blame"]) == ("provider_error", "provider")
+
+
+@pytest.mark.parametrize("body", [{}, {"detail": "no"}, b"<html>", b""])
+def test_errors_of_the_provider_in_no_shape(scripted, body):
+    scripted.provider.will(Reply(429, body))
+    with pytest.raises(anthropic.RateLimitError) as info:
+        ask(scripted, "c")
+    error(info, 429)
+
+
+def test_a_reply_that_is_no_stream_raises(scripted):
+    scripted.provider.will(Reply(200, message({"type": "text", "text": "ok"})))
+    with pytest.raises(anthropic.InternalServerError) as info:
+        client(scripted).messages.create(model="c", max_tokens=9, messages=ASK, stream=True)
+    error(info, 502)
+
+
+def test_a_stream_that_nobody_asked_for_raises(scripted):
+    scripted.provider.will(Stream(events("ok")))
+    with pytest.raises(anthropic.InternalServerError) as info:
+        ask(scripted, "c")
+    error(info, 502)
 
 
 def test_a_stream_that_breaks_off_raises(scripted):

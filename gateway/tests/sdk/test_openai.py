@@ -229,6 +229,34 @@ def test_errors_of_the_provider(scripted, status, raised):
     with pytest.raises(raised) as info:
         client(scripted).chat.completions.create(model="m", messages=ASK)
     assert info.value.request_id.startswith("r_")
+    assert (info.value.code, info.value.type, info.value.body["blame"]) == ("c", "t", "provider")
+    assert f"no, {MAIL}" in str(info.value)
+
+
+@pytest.mark.parametrize("body", [{}, {"detail": "no"}, b"<html>", b""])
+def test_errors_of_the_provider_in_no_shape(scripted, body):
+    scripted.provider.will(Reply(429, body))
+    with pytest.raises(openai.RateLimitError) as info:
+        client(scripted).chat.completions.create(model="m", messages=ASK)
+    error(info, 429, "provider_error")
+
+
+def test_an_error_event_in_a_stream_raises(scripted):
+    report = {"error": {"message": "busy", "code": "overloaded"}}
+    scripted.provider.will(Stream(chunks("Hel", done=False) + [f"data: {json.dumps(report)}\n\n"]))
+    text = ""
+    with pytest.raises(openai.APIError) as info:
+        for chunk in client(scripted).chat.completions.create(model="m", messages=ASK, stream=True):
+            text += chunk.choices[0].delta.content or ""
+    assert (text, info.value.message, info.value.code) == ("Hel", "busy", "overloaded")
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_reply_in_the_other_framing_raises(scripted, stream):
+    scripted.provider.will(Reply(200, completion("ok")) if stream else Stream(chunks("ok")))
+    with pytest.raises(openai.InternalServerError) as info:
+        client(scripted).chat.completions.create(model="m", messages=ASK, stream=stream)
+    error(info, 502, "provider_malformed")
 
 
 def test_a_refused_key_of_the_gateway_is_not_the_callers_fault(scripted):
