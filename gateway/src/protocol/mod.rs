@@ -80,6 +80,12 @@ pub enum Part {
     Keep,
     /// Sound, which cannot be searched: passed on unread.
     Opaque,
+    /// A string that no table names, of an event that another of the kind may follow: the two may
+    /// hold one text.
+    Piece {
+        /// The choice or block that it belongs to, if it belongs to one.
+        owner: Option<u64>,
+    },
     /// Signed or encrypted: passed on untouched, and remembered.
     Signed,
     /// A fragment of signed text, passed on untouched; remembered whole when its channel closes.
@@ -208,6 +214,28 @@ pub fn nearest_shape(path: &str) -> Shape {
     } else {
         Shape::OpenAi
     }
+}
+
+/// Whether a string under such a key is complete wherever it stands: no event goes on with it.
+fn is_complete(words: &[&str]) -> bool {
+    const WORDS: [&str; 10] = [
+        "format",
+        "id",
+        "index",
+        "model",
+        "name",
+        "object",
+        "role",
+        "signature",
+        "status",
+        "type",
+    ];
+    words.last().is_some_and(|key| {
+        WORDS.contains(key)
+            || ["_id", "_signature", "_type"]
+                .iter()
+                .any(|end| key.ends_with(end))
+    })
 }
 
 /// The string member `key` of the request, or a rejection that names it.

@@ -137,22 +137,75 @@ fn usage_is_asked_for_by_one_member_and_nothing_else_changes() {
     }
 }
 
-#[test]
-fn every_string_of_an_unknown_event_is_a_whole_text() {
-    let json = r#"{"type":"later","a":{"b":["x"]},"c":"y"}"#;
+/// What each string of an event is, but for its `type`.
+fn parts(protocol: &dyn Protocol, json: &str) -> Vec<(String, Part)> {
     let document = Document::parse(json.as_bytes(), &Limits::default()).unwrap();
     let facts = Facts {
         model: "m".into(),
         stream: true,
         usage_wanted: true,
     };
-    for protocol in [&OpenAiChat as &dyn Protocol, &Anthropic] {
-        for leaf in document
-            .leaves()
-            .filter(|leaf| leaf.kind() == Kind::String && leaf.path() != "type")
-        {
+    document
+        .leaves()
+        .filter(|leaf| leaf.kind() == Kind::String && !leaf.path().ends_with("type"))
+        .map(|leaf| {
             let part = protocol.event_part(leaf, &Place::of(leaf), &facts);
-            assert!(part == Part::Whole, "{}", leaf.path());
+            (leaf.path(), part)
+        })
+        .collect()
+}
+
+#[test]
+fn every_string_of_an_unknown_event_may_go_on() {
+    let later = r#"{"type":"later","a":{"b":["x"]},"c":"y"}"#;
+    let block =
+        r#"{"type":"content_block_delta","index":3,"delta":{"type":"later","t":"x"},"d":"y"}"#;
+    let chunk = r#"{"choices":[{"index":3,"delta":{"later":{"t":"x"},"content":["y"]}}]}"#;
+    for (protocol, json, owner) in [
+        (&OpenAiChat as &dyn Protocol, later, None),
+        (&Anthropic, later, None),
+        (&Anthropic, block, Some(3)),
+        (&OpenAiChat, chunk, Some(3)),
+    ] {
+        let parts = parts(protocol, json);
+        assert_eq!(parts.len(), 2, "{json}");
+        for (path, part) in parts {
+            assert!(part == Part::Piece { owner }, "{path} of {json}");
+        }
+    }
+}
+
+#[test]
+fn what_is_complete_is_not_joined() {
+    for (protocol, json) in [
+        (
+            &OpenAiChat as &dyn Protocol,
+            r#"{"choices":[{"index":0,"note":"x"}],"provider":"y"}"#,
+        ),
+        (
+            &OpenAiChat,
+            r#"{"choices":[{"delta":{"annotations":[{"url_citation":{"title":"x"}}]}}]}"#,
+        ),
+        (&OpenAiChat, r#"{"error":{"message":"x"}}"#),
+        (&OpenAiChat, r#"{"later":{"status":"x","file_id":"y"}}"#),
+        (&Anthropic, r#"{"type":"error","error":{"message":"x"}}"#),
+        (
+            &Anthropic,
+            r#"{"type":"message_delta","delta":{"stop_sequence":"x"}}"#,
+        ),
+        (
+            &Anthropic,
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"later","title":"x"}}"#,
+        ),
+        (
+            &Anthropic,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{"cited_text":"x"}}}"#,
+        ),
+    ] {
+        let parts = parts(protocol, json);
+        assert!(!parts.is_empty(), "{json}");
+        for (path, part) in parts {
+            assert!(part == Part::Whole, "{path} of {json}");
         }
     }
 }

@@ -96,12 +96,7 @@ pub(super) async fn run(admitted: Admitted, mut answer: Answer, shared: &Shared,
             close(sender, last, shared.timeouts.idle).await;
             return linger(&mut answer).await;
         }
-        (Ok(()), Finish::Reported(error)) => {
-            let shape = shared.protocol.shape();
-            // There is no status any more; it only gives a type to errors that have none.
-            let error = reported(shape, StatusCode::BAD_GATEWAY, &error, request.as_str());
-            framed(shape, &error)
-        }
+        (Ok(()), Finish::Reported(error)) => report(shared, &error, request.as_str()),
         (Ok(()), Finish::Broken(rejection)) => error_event(shared, &rejection, request.as_str()),
         (Err(code), _) => error_event(shared, &code.into(), request.as_str()),
     };
@@ -225,6 +220,14 @@ fn events(body: ReplyBody) -> Response<ReplyBody> {
     // Proxies in front of us must not hold events back.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
+}
+
+/// The provider's own error, as an event.
+fn report(shared: &Shared, error: &[u8], request: &str) -> Bytes {
+    let shape = shared.protocol.shape();
+    // There is no status any more; it only gives a type to errors that have none.
+    let error = reported(shape, StatusCode::BAD_GATEWAY, error, request);
+    framed(shape, &error)
 }
 
 /// The failure as an event in the protocol's own form.

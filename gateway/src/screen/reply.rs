@@ -2,6 +2,7 @@
 //! a channel that gets one fragment, so what a caller sees cannot depend on how it was delivered.
 
 mod names;
+mod pieces;
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,6 +11,7 @@ use gatehouse_redactor::json::{Document, Kind, Limits, Node, Splice};
 use gatehouse_redactor::reply::{Channel, ReplyContext, ReplyReceipt, ReplyRefusal};
 use gatehouse_redactor::{Engine, Policy, Pseudonyms, Vault};
 
+use self::pieces::Pieces;
 use super::finished;
 use crate::protocol::{
     ChannelId, Closes, Facts, FieldId, Memory, Part, Place, Protocol, Role, Usage,
@@ -49,6 +51,7 @@ pub struct ReplySearch<'s> {
     limits: Limits,
     channels: BTreeMap<ChannelId, Channel>,
     signing: BTreeMap<ChannelId, String>,
+    pieces: BTreeMap<String, Pieces>,
     memory: Memory,
     findings: Findings,
     /// Keys and words that hold nothing.
@@ -87,6 +90,7 @@ impl<'s> ReplySearch<'s> {
             limits,
             channels: BTreeMap::new(),
             signing: BTreeMap::new(),
+            pieces: BTreeMap::new(),
             memory: Memory::default(),
             findings: Findings::default(),
             plain: HashSet::new(),
@@ -136,7 +140,11 @@ impl<'s> ReplySearch<'s> {
         let document = self.parse(&event.data)?;
         let root = document.root();
         self.protocol.usage(root, &mut self.findings.usage);
+        let is_first = self.memory.identity.is_empty();
         self.protocol.learn(root, &mut self.memory);
+        if is_first {
+            self.mask_identity(names)?;
+        }
         let (closes, role) = (self.protocol.closes(root), self.protocol.role(root));
         let mut splice = Splice::new(&document);
         let walk = Walk {
@@ -187,8 +195,9 @@ impl<'s> ReplySearch<'s> {
 
     /// The end of the search.
     pub fn into_findings(mut self) -> Findings {
-        for channel in self.channels.values() {
-            self.findings.receipt.add(channel.receipt());
+        let pieces = self.pieces.values().map(Pieces::receipt);
+        for receipt in self.channels.values().map(Channel::receipt).chain(pieces) {
+            self.findings.receipt.add(receipt);
         }
         self.findings
     }
@@ -243,6 +252,7 @@ impl<'s> ReplySearch<'s> {
                 self.signing.entry(channel).or_default().push_str(&text);
             }
             (Part::Delta(channel), _) => self.delta(node, channel, walk, splice)?,
+            (Part::Piece { owner }, _) => self.piece(node, owner, walk, splice)?,
             (Part::Descend | Part::Whole, _) => {
                 self.text(node, Channel::text(), walk.names, splice)?;
             }
@@ -297,7 +307,7 @@ impl<'s> ReplySearch<'s> {
         };
         let context = self.context(walk.names);
         let mut shown = channel.push(&context, &text).map_err(blocked)?;
-        if closed(walk.closes, id) {
+        if closed(walk.closes, Some(id.owner)) {
             shown.push_str(&channel.finish(&context).map_err(blocked)?);
             self.findings.receipt.add(channel.receipt());
         } else {
@@ -316,7 +326,7 @@ impl<'s> ReplySearch<'s> {
             .channels
             .keys()
             .copied()
-            .filter(|id| closed(closes, *id))
+            .filter(|id| closed(closes, Some(id.owner)))
             .collect();
         for id in ended {
             let Some(mut channel) = self.channels.remove(&id) else {
@@ -329,11 +339,12 @@ impl<'s> ReplySearch<'s> {
                 frames.extend_from_slice(&sse::write(name.map(str::as_bytes), &data));
             }
         }
+        self.flush_pieces(closes, names, &mut frames)?;
         let signed: Vec<_> = self
             .signing
             .keys()
             .copied()
-            .filter(|id| closed(closes, *id))
+            .filter(|id| closed(closes, Some(id.owner)))
             .collect();
         for id in signed {
             self.findings.signed.extend(self.signing.remove(&id));
@@ -342,11 +353,11 @@ impl<'s> ReplySearch<'s> {
     }
 }
 
-fn closed(closes: &Closes, id: ChannelId) -> bool {
+fn closed(closes: &Closes, owner: Option<u64>) -> bool {
     match closes {
         Closes::All => true,
         Closes::Nothing => false,
-        Closes::Owners(owners) => owners.contains(&id.owner),
+        Closes::Owners(owners) => owner.is_some_and(|owner| owners.contains(&owner)),
     }
 }
 

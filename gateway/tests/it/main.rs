@@ -16,6 +16,7 @@ mod endings;
 mod errors;
 mod faults;
 mod gate;
+mod pieces;
 mod reported;
 mod size;
 mod source;

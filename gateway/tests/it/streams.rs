@@ -143,7 +143,7 @@ pub(crate) fn arguments_of(answer: &Answer) -> String {
 }
 
 /// Plays `events` whole, byte by byte, and cut once at every byte; gives each answer to `check`.
-async fn at_every_split(
+pub(crate) async fn at_every_split(
     gate: &Gate,
     speaks: Speaks,
     request: &Value,
@@ -176,7 +176,7 @@ async fn at_every_split(
     }
 }
 
-fn whole(answer: &Answer, at: &str) {
+pub(crate) fn whole(answer: &Answer, at: &str) {
     assert_eq!(answer.status, 200, "{at}: {}", answer.text());
     assert!(answer.complete && answer.ended(), "{at}: {}", answer.text());
     for (name, data) in answer.events() {

@@ -4,7 +4,7 @@
 use gatehouse_redactor::json::{Kind, Node};
 
 use super::super::place::{Place, ancestor};
-use super::super::{ChannelId, FieldId, Part, count};
+use super::super::{ChannelId, FieldId, Part, count, is_complete};
 use super::kind;
 
 /// A whole reply, or an error.
@@ -19,7 +19,42 @@ pub(super) fn whole(node: Node<'_>, place: &Place<'_>) -> Part {
 /// One event of a stream.
 pub(super) fn event(node: Node<'_>, place: &Place<'_>) -> Part {
     let words = place.words();
-    match words.as_slice() {
+    match listed(node, place, &words) {
+        Part::Whole if node.kind() == Kind::String && goes_on(node, place, &words) => Part::Piece {
+            owner: ancestor(node, place, 0).and_then(|root| count(Some(root), "index")),
+        },
+        part => part,
+    }
+}
+
+/// Whether another event may go on with a text: a delta, or an event nobody knows.
+fn goes_on(node: Node<'_>, place: &Place<'_>, words: &[&str]) -> bool {
+    let root = ancestor(node, place, 0);
+    match root.and_then(kind).as_deref() {
+        Some(
+            "content_block_start"
+            | "content_block_stop"
+            | "error"
+            | "message_delta"
+            | "message_start"
+            | "message_stop"
+            | "ping",
+        ) => return false,
+        // It holds all of a citation.
+        Some("content_block_delta") => {
+            let delta = root.and_then(|root| root.get("delta"));
+            if delta.and_then(kind).as_deref() == Some("citations_delta") {
+                return false;
+            }
+        }
+        None if root.is_some_and(|root| root.get("error").is_some()) => return false,
+        _ => {}
+    }
+    !is_complete(words)
+}
+
+fn listed(node: Node<'_>, place: &Place<'_>, words: &[&str]) -> Part {
+    match words {
         ["index"] => Part::Keep,
         ["delta", rest @ ..] if !rest.is_empty() => delta(node, place, rest),
         // What a block starts with is the head of its channel's text.

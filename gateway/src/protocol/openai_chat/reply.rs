@@ -4,7 +4,7 @@
 use gatehouse_redactor::json::{Kind, Node};
 
 use super::super::place::{Place, ancestor};
-use super::super::{ChannelId, Facts, FieldId, Part};
+use super::super::{ChannelId, Facts, FieldId, Part, count, is_complete};
 
 /// A whole reply, or an error.
 pub(super) fn whole(node: Node<'_>, place: &Place<'_>) -> Part {
@@ -40,7 +40,7 @@ pub(super) fn event(node: Node<'_>, place: &Place<'_>, facts: &Facts) -> Part {
     let channel = |field| {
         let choice = ancestor(node, place, 2);
         Part::Delta(ChannelId {
-            owner: super::super::count(choice, "index").unwrap_or(0),
+            owner: count(choice, "index").unwrap_or(0),
             field,
         })
     };
@@ -61,14 +61,44 @@ pub(super) fn event(node: Node<'_>, place: &Place<'_>, facts: &Facts) -> Part {
                 "arguments" | "input",
             ] if string => {
                 let call = ancestor(node, place, 5);
-                let index = super::super::count(call, "index").unwrap_or(0);
+                let index = count(call, "index").unwrap_or(0);
                 channel(FieldId::Tool(index))
             }
             rest if is_name(rest) => Part::Keep,
-            _ => common(node, words.as_slice()),
+            rest => match common(node, words.as_slice()) {
+                Part::Whole if string && goes_on(rest) => Part::Piece {
+                    owner: ancestor(node, place, 2)
+                        .and_then(|choice| count(Some(choice), "index"))
+                        .or(Some(0)),
+                },
+                part => part,
+            },
         },
-        words => common(node, words),
+        words => match common(node, words) {
+            Part::Whole if string && is_unknown(node, place) && goes_on(words) => {
+                Part::Piece { owner: None }
+            }
+            part => part,
+        },
     }
+}
+
+/// Whether another chunk may go on with a text of a delta.
+fn goes_on(rest: &[&str]) -> bool {
+    // The items of the former are whole, and the latter is encrypted.
+    let whole = matches!(
+        rest,
+        ["annotations", ..] | ["reasoning_details", "[]", "data"]
+    );
+    !whole && !is_complete(rest)
+}
+
+/// An event that is neither a chunk nor an error.
+fn is_unknown(node: Node<'_>, place: &Place<'_>) -> bool {
+    ancestor(node, place, 0).is_some_and(|root| {
+        let error = root.get("error");
+        root.get("choices").is_none() && error.is_none_or(|error| error.kind() == Kind::Null)
+    })
 }
 
 /// Names and ids in a message or a delta.
