@@ -4,7 +4,7 @@ use gatehouse_redactor::Direction;
 use gatehouse_redactor::body::{Class, Grammar, Schema};
 use gatehouse_redactor::json::{Document, Kind, Limits, Splice};
 
-use super::{Anthropic, Facts, OpenAiChat, Part, Place, Protocol, by_path};
+use super::{Anthropic, Closes, Facts, OpenAiChat, Part, Place, Protocol, Role, by_path};
 
 /// The class of every leaf, by its path.
 fn classes(schema: &dyn Schema, json: &str) -> Vec<(String, Class)> {
@@ -171,6 +171,28 @@ fn every_string_of_an_unknown_event_may_go_on() {
         assert_eq!(parts.len(), 2, "{json}");
         for (path, part) in parts {
             assert!(part == Part::Piece { owner }, "{path} of {json}");
+        }
+    }
+}
+
+#[test]
+fn an_error_needs_no_type_but_is_not_null() {
+    for (json, role) in [
+        (r#"{"type":"error","error":{"message":"x"}}"#, Role::Error),
+        (r#"{"error":{"message":"x"}}"#, Role::Error),
+        (r#"{"error":"x"}"#, Role::Error),
+        (r#"{"error":null}"#, Role::Middle),
+        (r#"{"later":1}"#, Role::Middle),
+    ] {
+        let document = Document::parse(json.as_bytes(), &Limits::default()).unwrap();
+        let event = document.root();
+        for protocol in [&OpenAiChat as &dyn Protocol, &Anthropic] {
+            assert_eq!(protocol.role(event), role, "{json}");
+            assert_eq!(
+                protocol.closes(event) == Closes::All,
+                role == Role::Error,
+                "{json}"
+            );
         }
     }
 }

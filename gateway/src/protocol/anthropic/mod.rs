@@ -84,7 +84,7 @@ impl Protocol for Anthropic {
             Some("error") => Role::Error,
             Some("message_stop") => Role::Last,
             // Compatible providers may leave the type out of an error.
-            None if event.get("error").is_some() => Role::Error,
+            None if has_error(event) => Role::Error,
             _ => Role::Middle,
         }
     }
@@ -134,6 +134,13 @@ impl Protocol for Anthropic {
             );
         }
     }
+}
+
+/// Whether an event without a type is an error.
+fn has_error(event: Node<'_>) -> bool {
+    event
+        .get("error")
+        .is_some_and(|error| error.kind() != Kind::Null)
 }
 
 /// The `type` of an event or block.

@@ -5,7 +5,7 @@ use gatehouse_redactor::json::{Kind, Node};
 
 use super::super::place::{Place, ancestor};
 use super::super::{ChannelId, FieldId, Part, count, is_complete};
-use super::kind;
+use super::{has_error, kind};
 
 /// A whole reply, or an error.
 pub(super) fn whole(node: Node<'_>, place: &Place<'_>) -> Part {
@@ -47,7 +47,7 @@ fn goes_on(node: Node<'_>, place: &Place<'_>, words: &[&str]) -> bool {
                 return false;
             }
         }
-        None if root.is_some_and(|root| root.get("error").is_some()) => return false,
+        None if root.is_some_and(has_error) => return false,
         _ => {}
     }
     !is_complete(words)
