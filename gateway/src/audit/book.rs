@@ -13,6 +13,8 @@ use crate::clock::Clock;
 
 /// Past this an event counts as not written, and the request fails.
 const BOUND: Duration = Duration::from_millis(250);
+/// The same for events that no request waits for.
+const AT_LEISURE: Duration = Duration::from_secs(30);
 
 /// The log as the rest of the gateway sees it. Cheap to clone.
 #[derive(Clone)]
@@ -30,8 +32,8 @@ pub enum BookError {
     /// It holds something that no record may hold.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// It was not confirmed within 250 ms.
-    #[error("the log did not confirm within 250 ms")]
+    /// It was not confirmed in time.
+    #[error("the log did not confirm in time")]
     Late,
 }
 
@@ -46,7 +48,16 @@ impl Book {
     /// # Errors
     /// It is not known to be durable.
     pub async fn append(&self, event: Event) -> Result<(), BookError> {
-        confirmed(self.ledger.append(event, Durability::Durable)).await
+        confirmed(self.ledger.append(event, Durability::Durable), BOUND).await
+    }
+
+    /// The same for an event that no request waits for, such as those of the start: a slow disk is
+    /// no reason not to start.
+    ///
+    /// # Errors
+    /// It is not known to be durable.
+    pub async fn declare(&self, event: Event) -> Result<(), BookError> {
+        confirmed(self.ledger.append(event, Durability::Durable), AT_LEISURE).await
     }
 
     /// Writes `event`; it is in the write-ahead log, not yet synced, when this returns.
@@ -54,7 +65,7 @@ impl Book {
     /// # Errors
     /// It is not known to have been written.
     pub async fn take(&self, event: Event) -> Result<(), BookError> {
-        confirmed(self.ledger.append(event, Durability::Taken)).await
+        confirmed(self.ledger.append(event, Durability::Taken), BOUND).await
     }
 
     /// The ledger, for shutting it down and for its health.
@@ -75,8 +86,8 @@ impl LedgerTime for LedgerClock {
     }
 }
 
-async fn confirmed(ticket: Ticket) -> Result<(), BookError> {
-    match tokio::time::timeout(BOUND, ticket).await {
+async fn confirmed(ticket: Ticket, bound: Duration) -> Result<(), BookError> {
+    match tokio::time::timeout(bound, ticket).await {
         Ok(outcome) => Ok(outcome.map(|_| ())?),
         Err(_) => Err(BookError::Late),
     }

@@ -335,7 +335,9 @@ async fn declare(book: &Book, config: &Config, digests: Digests) -> Result<(), S
     };
     for event in [snapshot.build(), policy.build()] {
         let event = event.map_err(StartError::of("ledger"))?;
-        book.append(event).await.map_err(StartError::of("ledger"))?;
+        book.declare(event)
+            .await
+            .map_err(StartError::of("ledger"))?;
     }
     Ok(())
 }
