@@ -63,6 +63,11 @@ pub(crate) fn day(unix_us: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
+/// The UTC year of `unix_us`.
+pub fn year(unix_us: u64) -> u64 {
+    civil(day_number(unix_us)).0
+}
+
 /// Appends `unix_us` as RFC 3339 in UTC with six digits: `2026-11-29T14:05:00.123456Z`.
 pub(crate) fn write_rfc3339(out: &mut Vec<u8>, unix_us: u64) {
     let (year, month, day) = civil(day_number(unix_us));

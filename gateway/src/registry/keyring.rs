@@ -116,7 +116,7 @@ impl Keyring {
     }
 
     /// The key of a tenant's digests of principals and addresses in the log, for one year.
-    async fn log_key(&self, tenant: &str, year: i64) -> Result<Arc<MacKey>, KeyringError> {
+    async fn log_key(&self, tenant: &str, year: u64) -> Result<Arc<MacKey>, KeyringError> {
         let name = format!("{tenant}/{year:04}");
         if let Some(key) = self.log_keys.fresh(&name, self.clock.mono_us()) {
             return Ok(key);
