@@ -155,15 +155,19 @@ fn it_works_without_a_network_and_from_another_place() {
     let (copy, trust) = (other.path().join("copy"), places(dir.path()).trust);
     let verify = ["verify", copy.to_str().unwrap(), "--trust", &trust];
     assert_eq!(auditor(&verify).status.code(), Some(0));
-    let alone = Command::new("unshare")
-        .args(["-r", "-n", env!("CARGO_BIN_EXE_gatehouse-auditor")])
-        .args(verify)
-        .output();
-    // Not every machine lets tests make a namespace; where it does, the answer is the same.
-    if let Ok(output) = alone
-        && !String::from_utf8_lossy(&output.stderr).contains("unshare")
-    {
+    // Not every machine lets tests make a namespace; where `true` runs in one, so must this.
+    let alone = |program: &str, arguments: &[&str]| {
+        let unshare = ["-r", "-n", program];
+        Command::new("unshare")
+            .args(unshare)
+            .args(arguments)
+            .output()
+    };
+    if alone("true", &[]).is_ok_and(|probe| probe.status.success()) {
+        let output = alone(env!("CARGO_BIN_EXE_gatehouse-auditor"), &verify).unwrap();
         assert_eq!(output.status.code(), Some(0), "{output:?}");
+    } else {
+        eprintln!("NOT TESTED: no network namespace can be made here");
     }
 }
 

@@ -357,14 +357,17 @@ fn large_bodies_take_linear_time() {
             keys.join(",")
         )
     };
-    let time = |n: usize| {
+    let once = |json: &str| {
         let mut session = Session::new();
-        let json = body(n);
         let start = std::time::Instant::now();
-        redact(&mut session, &json);
+        redact(&mut session, json);
         start.elapsed().as_secs_f64()
     };
-    time(500);
+    // The best of a few: what else the machine does only ever adds to it.
+    let time = |n: usize| {
+        let json = body(n);
+        (0..4).map(|_| once(&json)).fold(f64::INFINITY, f64::min)
+    };
     let (small, large) = (time(1000), time(8000));
     assert!(
         large < small * 8.0 * 4.0,
