@@ -198,14 +198,6 @@ impl CallerKeys {
         }
     }
 
-    /// Reads all keys anew, where another process may have changed them.
-    pub async fn reload(&self) -> Result<(), CallerKeysError> {
-        let _alone = self.changing.lock().await;
-        self.current
-            .store(Arc::new(read_all(&*self.registry).await?));
-        Ok(())
-    }
-
     fn pick(&self, id_or_name: &str) -> Result<CallerRecord, CallerKeysError> {
         let current = self.current.load();
         if let Some(record) = current

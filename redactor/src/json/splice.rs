@@ -45,14 +45,6 @@ impl<'a> Splice<'a> {
         }
     }
 
-    /// Puts `text` in the place of a range (of decoded bytes, on character boundaries) of a
-    /// string value, leaving the rest of its bytes as they are.
-    pub fn replace_text(&mut self, node: Node<'_>, range: Range<usize>, text: &str) {
-        let (decoded, start) = (node.decoded(), node.span().start + 1);
-        let span = start + decoded.raw(range.start)..start + decoded.raw(range.end);
-        self.replace(span, escaped(text).as_bytes());
-    }
-
     /// Takes a member out of its object, with its key and comma. Does nothing to a value that is
     /// not a member.
     pub fn remove_member(&mut self, node: Node<'_>) {

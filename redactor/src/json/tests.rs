@@ -164,17 +164,6 @@ fn members_are_added_beside_others_and_into_nothing() {
     assert_eq!(add(r#"{"a":1 , "s":"gone"}"#), r#"{"n":{"x":true},"a":1 }"#);
 }
 
-#[test]
-fn text_is_replaced_inside_its_escapes() {
-    let json = r#"["\u00e9 x \ud83d\ude00 y\/z"]"#;
-    let out = edited(json, |doc, splice| {
-        let leaf = doc.leaves().next().unwrap();
-        splice.replace_text(leaf, 3..4, "\"X\"");
-        splice.replace_text(leaf, 5..9, "E");
-    });
-    assert_eq!(out, r#"["\u00e9 \"X\" E y\/z"]"#);
-}
-
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

@@ -1,7 +1,7 @@
 //! The request's leaves. What is listed here is a name, a number or a medium; the rest is text.
 
 use gatehouse_redactor::Direction;
-use gatehouse_redactor::body::{Class, Grammar, Schema};
+use gatehouse_redactor::body::{Class, Grammar, Schema, data_url_type};
 use gatehouse_redactor::json::{Kind, Node};
 
 use super::super::place::{Place, ancestor};
@@ -162,20 +162,8 @@ fn audio_type(data: Node<'_>) -> String {
 
 /// A `data:` URL says what it holds; what any other URL holds is unknown until the provider has
 /// fetched it, which is a way out that nobody searches.
-pub(super) fn media(leaf: Node<'_>, otherwise: &str) -> Class {
-    let text = leaf.text();
-    let mime = text
-        .as_deref()
-        .and_then(|text| text.strip_prefix("data:"))
-        .and_then(|text| text.split_once([';', ',']))
-        .map(|(mime, _)| mime.to_ascii_lowercase())
-        .filter(|mime| {
-            mime.len() < 80
-                && mime.contains('/')
-                && mime
-                    .bytes()
-                    .all(|byte| byte.is_ascii_alphanumeric() || b"/.+-".contains(&byte))
-        });
+fn media(leaf: Node<'_>, otherwise: &str) -> Class {
+    let mime = leaf.text().and_then(|text| data_url_type(&text));
     Class::Media {
         mime: mime.unwrap_or_else(|| otherwise.to_owned()),
     }
