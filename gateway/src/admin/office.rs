@@ -14,7 +14,7 @@ use crate::{
     auth::CallerKeys,
     clock::{Clock, SystemClock},
     config::{Config, LedgerMode},
-    registry::{CachePolicy, Database, EmbeddedRegistry, Keyring, Registry},
+    registry::{CachePolicy, Condition, Database, EmbeddedRegistry, Keyring, Registry},
     session::{self, Journal, Logged, Sessions, store::EmbeddedStore},
 };
 
@@ -49,6 +49,8 @@ pub struct Office {
     pub sessions: Sessions,
     /// The log, with a stream of this process's own.
     pub book: Book,
+    /// Whether the database still takes writes.
+    pub store: Condition,
 }
 
 impl Office {
@@ -60,6 +62,7 @@ impl Office {
         let sessions = vault.sessions(config, Arc::new(book.clone()))?;
         replay(&sessions, recovery).await?;
         Ok(Self {
+            store: vault.database.condition(),
             clock: vault.clock,
             files: Files {
                 database: vault.database,

@@ -9,6 +9,7 @@ use std::{
     path::Path,
     sync::{
         Arc,
+        atomic::{AtomicBool, Ordering},
         mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError},
     },
     thread,
@@ -40,8 +41,8 @@ pub enum DatabaseError {
     #[error("the database is closed")]
     Closed,
     /// The file could not be opened with the permissions it must have.
-    #[error("the database file")]
-    File(#[source] io::Error),
+    #[error("the database file: {0}")]
+    File(io::Error),
     /// Another process has the file open.
     #[error("the database is in use by another process")]
     InUse,
@@ -68,6 +69,19 @@ pub struct Database {
     /// Gone once the database is closing.
     jobs: Option<SyncSender<Box<dyn Job>>>,
     writer: Mutex<Option<thread::JoinHandle<()>>>,
+    condition: Condition,
+}
+
+/// Whether the database still takes writes. It outlives the database.
+#[derive(Clone, Default)]
+pub struct Condition(Arc<AtomicBool>);
+
+impl Condition {
+    /// Whether the last commit failed. After a failure of the disk all later ones do, also when the
+    /// disk is well again, until the file is opened anew: by the next start.
+    pub fn failed(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 impl Database {
@@ -84,15 +98,23 @@ impl Database {
         let redb = Arc::new(redb);
         let (jobs, arriving) = mpsc::sync_channel(QUEUE);
         let database = Arc::clone(&redb);
+        let condition = Condition::default();
+        let seen = condition.clone();
         let writer = thread::Builder::new()
             .name("store".into())
-            .spawn(move || write_all(&database, &arriving))
+            .spawn(move || write_all(&database, &arriving, &seen))
             .map_err(DatabaseError::File)?;
         Ok(Self {
             redb,
             jobs: Some(jobs),
             writer: Mutex::new(Some(writer)),
+            condition,
         })
+    }
+
+    /// Says, at any time, whether the database still takes writes.
+    pub fn condition(&self) -> Condition {
+        self.condition.clone()
     }
 
     /// A view of everything committed.
@@ -214,7 +236,7 @@ where
 }
 
 /// The writer thread: until the channel is closed.
-fn write_all(database: &redb::Database, arriving: &Receiver<Box<dyn Job>>) {
+fn write_all(database: &redb::Database, arriving: &Receiver<Box<dyn Job>>, condition: &Condition) {
     let mut unsynced = false;
     loop {
         let first = if unsynced {
@@ -233,7 +255,9 @@ fn write_all(database: &redb::Database, arriving: &Receiver<Box<dyn Job>>) {
         let synced_now = batch.is_empty();
         batch.extend(arriving.try_iter().take(BATCH));
         let sync = synced_now || batch.iter().any(|job| job.sync() == Durable::Now);
-        match commit(database, &mut batch, sync) {
+        let committed = commit(database, &mut batch, sync);
+        condition.0.store(committed.is_err(), Ordering::Relaxed);
+        match committed {
             Ok(()) => {
                 unsynced = !sync;
                 batch.into_iter().for_each(|job| job.answer(Ok(())));

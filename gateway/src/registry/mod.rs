@@ -10,7 +10,7 @@ mod names;
 
 use async_trait::async_trait;
 
-pub use database::{Database, DatabaseError};
+pub use database::{Condition, Database, DatabaseError};
 pub use embedded::EmbeddedRegistry;
 pub use keyring::{CachePolicy, GATEWAY, Keyring, KeyringError, TenantKeys};
 pub use names::LogNames;

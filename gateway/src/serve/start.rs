@@ -18,6 +18,7 @@ use crate::auth::{Authenticator, CallerKeys, DenialLog, Denials, NewCaller};
 use crate::config::Config;
 use crate::pipeline::{Digests, Gateway};
 use crate::provider::Upstream;
+use crate::registry::Condition;
 use crate::telemetry::Metrics;
 
 /// How often sessions that have ended are looked for.
@@ -56,6 +57,7 @@ pub struct Running {
     gateway: Arc<Gateway>,
     /// `None` where the listener speaks plain HTTP.
     front: Option<Arc<Front>>,
+    store: Condition,
     /// No new connections and no new requests.
     stop: CancellationToken,
     /// No background work either.
@@ -109,6 +111,7 @@ pub async fn up(config: Config) -> Result<Running, StartError> {
         config,
     });
     let running = Running {
+        store: office.store,
         address,
         admin_address,
         first_key,
@@ -251,11 +254,12 @@ impl Running {
     fn health(&self) -> Health {
         let metrics = Arc::clone(&self.gateway.metrics);
         let (book, stop) = (self.gateway.book.clone(), self.stop.clone());
+        let store = self.store.clone();
         Health {
             metrics: Arc::new(move || metrics.render()),
             ready: Arc::new(move || {
                 let log = book.ledger().condition();
-                !log.failed && !log.disk_full && !stop.is_cancelled()
+                !log.failed && !log.disk_full && !store.failed() && !stop.is_cancelled()
             }),
         }
     }

@@ -78,13 +78,26 @@ impl Chains {
 
     /// Brings a state that was just read up to what is known, under the session's lease.
     pub(super) fn settle(&self, id: &str, state: &mut SessionState) {
-        if let Some(doubt) = self.doubts.lock().remove(id) {
+        if let Some(doubt) = self.doubts.lock().get(id) {
             if doubt.next.sseq > state.link.sseq {
                 state.link = doubt.next;
             }
-            state.gaps.extend(doubt.missing);
+            state.gaps.extend(&doubt.missing);
             state.gaps.sort_unstable();
             state.gaps.dedup();
+        }
+    }
+
+    /// Notes a state that the store has: what it says need not be remembered here.
+    pub(super) fn kept(&self, id: &str, state: &SessionState) {
+        let mut doubts = self.doubts.lock();
+        if let Some(doubt) = doubts.get_mut(id) {
+            doubt
+                .missing
+                .retain(|missing| !state.gaps.contains(missing));
+            if doubt.missing.is_empty() && doubt.next.sseq <= state.link.sseq {
+                doubts.remove(id);
+            }
         }
     }
 

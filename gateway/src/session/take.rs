@@ -9,7 +9,7 @@ use super::{
     Absence, SessionError, SessionState, Sessions,
     begin::subject,
     find::{Loaded, unseal},
-    store::{Acquired, Row},
+    store::{Acquired, Durable, Lease, Row},
     turn::{Head, Location, Turn},
 };
 use crate::audit::AuditGap;
@@ -109,6 +109,13 @@ impl Sessions {
     /// session. A gap is forgotten only with the write after its record: declared twice is better
     /// than never.
     async fn declare_gaps(&self, turn: &mut Turn) -> Result<(), SessionError> {
+        if turn.state.gaps.is_empty() {
+            return Ok(());
+        }
+        // The store first. A record behind the gap that only the log has would outlive what this
+        // process knows of the gap, and an honest fault would read as records taken out.
+        let lease = Lease::Keep(self.shared.limits.lease);
+        turn.commit(None, lease, Durable::Now).await?;
         for missing in turn.state.gaps.clone() {
             let gap = AuditGap {
                 subject: subject(turn.reference()),

@@ -254,6 +254,7 @@ impl Turn {
         self.write(lease, sync).await?;
         self.broken = false;
         let chains = &self.shared.chains;
+        chains.kept(&self.location.name, &self.state);
         if let Some(earlier) = self.unsure.take() {
             chains.sure(&self.location.name, earlier);
         }

@@ -136,9 +136,17 @@ async fn a_later_write_is_visible_unsynced_and_soon_synced() {
 #[tokio::test]
 async fn a_failing_disk_fails_the_write() {
     let (disk, database) = database();
+    let condition = database.condition();
     add(&database, 0, Durable::Now).await.unwrap();
+    assert!(!condition.failed());
     disk.broken.store(true, Ordering::SeqCst);
     assert!(add(&database, 1, Durable::Now).await.is_err());
+    assert!(condition.failed());
+    // A healthy disk alone does not help.
+    disk.broken.store(false, Ordering::SeqCst);
+    assert!(add(&database, 1, Durable::Now).await.is_err());
+    assert!(condition.failed());
+    disk.broken.store(true, Ordering::SeqCst);
     assert!(add(&database, 2, Durable::Now).await.is_err());
 }
 

@@ -112,6 +112,40 @@ async fn a_clean_stop_leaves_no_doubt() {
     assert_eq!(next.pages.kinds(&reference).len(), 4);
 }
 
+/// Store and log fail together and the log comes back first: until the store knows of the gap,
+/// nothing is logged behind it, and no failure in between makes it forgotten.
+#[tokio::test]
+async fn nothing_is_logged_behind_a_gap_that_the_store_does_not_know() {
+    let dir = tempfile::tempdir().unwrap();
+    let house = House::open(dir.path());
+    let ann = caller("ann", "t");
+    let opened = house.sessions.open(&ann).await.unwrap();
+    let id = opened.id.expose().as_str();
+    let mut turn = house.sessions.turn(&ann, Some(id)).await.unwrap();
+    let lost = event(&turn, LOGGED);
+    house.faults.break_next(Fault::Fails);
+    turn.record(&lost).await.unwrap_err();
+    drop(turn);
+    let logged = house.pages.of(&opened.reference).len();
+    for _ in 0..2 {
+        house.faults.break_next(Fault::Fails);
+        assert!(house.sessions.turn(&ann, Some(id)).await.is_err());
+        assert_eq!(house.pages.of(&opened.reference).len(), logged);
+    }
+    let turn = house.sessions.turn(&ann, Some(id)).await.unwrap();
+    turn.release().await.unwrap();
+    let records = house.pages.of(&opened.reference);
+    let gaps: Vec<_> = records
+        .iter()
+        .filter(|r| r["kind"] == "audit.gap")
+        .collect();
+    assert_eq!(gaps.len(), 1);
+    assert_eq!(
+        (&gaps[0]["missing"], &gaps[0]["sseq"]),
+        (&1.into(), &2.into())
+    );
+}
+
 /// The fault table: whether a failed write was persisted or not, the turn ends, the next turn
 /// works, the chain has no number twice, and the doubtful event is declared.
 #[tokio::test]
