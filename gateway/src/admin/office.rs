@@ -204,6 +204,7 @@ async fn open_book(
     config: &Config,
     clock: Arc<dyn Clock>,
 ) -> Result<(Book, Recovery), OfficeError> {
+    let bound = config.ledger.append_timeout;
     let options = Options {
         data_dir: config.data_dir.clone(),
         deployment: config.ledger.deployment.clone(),
@@ -233,7 +234,7 @@ async fn open_book(
             "a stream does not fit together; its files are set aside"
         );
     }
-    Ok((Book::new(Arc::new(ledger)), recovery))
+    Ok((Book::new(Arc::new(ledger), bound), recovery))
 }
 
 /// An honest crash must not look like tampering: the store is brought up to the log first.

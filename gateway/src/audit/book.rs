@@ -11,15 +11,14 @@ use gatehouse_ledger::{
 use super::parts::BuildError;
 use crate::clock::Clock;
 
-/// Past this an event counts as not written, and the request fails.
-const BOUND: Duration = Duration::from_millis(250);
-/// The same for events that no request waits for.
+/// How long the log is given for events that no request waits for.
 const AT_LEISURE: Duration = Duration::from_secs(30);
 
 /// The log as the rest of the gateway sees it. Cheap to clone.
 #[derive(Clone)]
 pub struct Book {
     ledger: Arc<Ledger>,
+    bound: Duration,
 }
 
 /// The log did not take an event. The request that it belongs to must fail (503,
@@ -38,9 +37,10 @@ pub enum BookError {
 }
 
 impl Book {
-    /// A book that writes into `ledger`.
-    pub fn new(ledger: Arc<Ledger>) -> Self {
-        Self { ledger }
+    /// A book that writes into `ledger`. Past `bound` an event counts as not written, and the
+    /// request that it belongs to fails.
+    pub fn new(ledger: Arc<Ledger>, bound: Duration) -> Self {
+        Self { ledger, bound }
     }
 
     /// Writes `event`; it is durable, as the ledger's mode has it, when this returns.
@@ -48,7 +48,7 @@ impl Book {
     /// # Errors
     /// It is not known to be durable.
     pub async fn append(&self, event: Event) -> Result<(), BookError> {
-        confirmed(self.ledger.append(event, Durability::Durable), BOUND).await
+        confirmed(self.ledger.append(event, Durability::Durable), self.bound).await
     }
 
     /// The same for an event that no request waits for, such as those of the start: a slow disk is
@@ -65,7 +65,7 @@ impl Book {
     /// # Errors
     /// It is not known to have been written.
     pub async fn take(&self, event: Event) -> Result<(), BookError> {
-        confirmed(self.ledger.append(event, Durability::Taken), BOUND).await
+        confirmed(self.ledger.append(event, Durability::Taken), self.bound).await
     }
 
     /// The ledger, for shutting it down and for its health.

@@ -211,9 +211,8 @@ fn book(dir: &Path, mode: Mode) -> Book {
     let signer = Arc::new(MemorySigner::generate("prod").unwrap());
     let clock = Arc::new(LedgerClock(Arc::new(SystemClock::new())));
     let store = Arc::new(Slow(Memory::default()));
-    Book::new(Arc::new(
-        Ledger::open(options, store, signer, clock).unwrap().0,
-    ))
+    let ledger = Ledger::open(options, store, signer, clock).unwrap().0;
+    Book::new(Arc::new(ledger), Duration::from_millis(250))
 }
 
 #[tokio::test]

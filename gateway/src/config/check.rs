@@ -250,12 +250,14 @@ impl<'e> Check<'e> {
         }
         let age = raw.segment_age.as_deref();
         let size = raw.segment_size.as_deref();
+        let append = raw.append_timeout.as_deref();
         Ledger {
             mode: match raw.mode {
                 Some(RawMode::Async) => LedgerMode::Async,
                 Some(RawMode::Local) | None => LedgerMode::Local,
                 Some(RawMode::Strict) => LedgerMode::Strict,
             },
+            append_timeout: self.duration("ledger.append_timeout", append, or.append_timeout),
             deployment,
             segment_age: self.duration("ledger.segment_age", age, or.segment_age),
             segment_size: self.size("ledger.segment_size", size, or.segment_size),

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use std::time::SystemTime;
 
 use gatehouse_envelope::secret::Secret;
@@ -163,6 +164,8 @@ impl Config {
         let mut config = Config::from_environment(&overrides, &surroundings)?;
         config.listen = SocketAddr::from(([127, 0, 0, 1], 0));
         config.admin_listen = config.listen;
+        // Tests share a disk with each other; none of them is about a slow one.
+        config.ledger.append_timeout = Duration::from_secs(20);
         Ok(config)
     }
 }

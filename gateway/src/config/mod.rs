@@ -147,6 +147,8 @@ pub struct Sessions {
 pub struct Ledger {
     /// What a request waits for.
     pub mode: LedgerMode,
+    /// How long the log may take for one record before the request that it belongs to fails.
+    pub append_timeout: Duration,
     /// This deployment's name, part of every stream's name: `a-z`, `0-9` and `-`.
     pub deployment: String,
     /// A segment is closed when its first record is this old.
@@ -240,6 +242,7 @@ impl Default for Ledger {
     fn default() -> Ledger {
         Ledger {
             mode: LedgerMode::Local,
+            append_timeout: Duration::from_millis(250),
             deployment: "gatehouse".to_owned(),
             segment_age: Duration::from_secs(5),
             segment_size: 8 << 20,

@@ -100,6 +100,7 @@ pub(super) struct RawKeys {
 pub(super) struct RawLedger {
     pub(super) store: Option<String>,
     pub(super) mode: Option<RawMode>,
+    pub(super) append_timeout: Option<String>,
     pub(super) deployment: Option<String>,
     pub(super) segment_age: Option<String>,
     pub(super) segment_size: Option<String>,
