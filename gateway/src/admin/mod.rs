@@ -18,6 +18,8 @@ pub use office::{Files, Office, OfficeError};
 pub use protocol::{Answer, KeyView, Request};
 pub use socket::Socket;
 
+pub use crate::registry::Condition as StoreCondition;
+
 /// The socket's name in the data directory.
 pub const SOCKET: &str = "admin.sock";
 

@@ -12,13 +12,12 @@ use tokio_util::task::TaskTracker;
 
 use super::accept;
 use super::tls::Front;
-use crate::admin::{Desk, Files, Health, Office, Socket};
+use crate::admin::{Desk, Files, Health, Office, Socket, StoreCondition};
 use crate::audit::{Book, ConfigSnapshot, PolicyLoad};
 use crate::auth::{Authenticator, CallerKeys, DenialLog, Denials, NewCaller};
 use crate::config::Config;
 use crate::pipeline::{Digests, Gateway};
 use crate::provider::Upstream;
-use crate::registry::Condition;
 use crate::telemetry::Metrics;
 
 /// How often sessions that have ended are looked for.
@@ -57,7 +56,7 @@ pub struct Running {
     gateway: Arc<Gateway>,
     /// `None` where the listener speaks plain HTTP.
     front: Option<Arc<Front>>,
-    store: Condition,
+    store: StoreCondition,
     /// No new connections and no new requests.
     stop: CancellationToken,
     /// No background work either.
