@@ -130,6 +130,7 @@ fn configuration(folder: &Path, provider: &Provider) -> Result<Config, DemoError
     let text = format!(
         "config_version = 1\nlisten = \"127.0.0.1:0\"\nadmin_listen = \"127.0.0.1:0\"\n\
          data_dir = \"data\"\nredaction = \"redaction.toml\"\n\
+         [ledger]\nappend_timeout = \"10s\"\n\
          [[provider]]\nname = \"demo\"\nprotocol = \"openai\"\nbase_url = {:?}\n",
         provider.base_url(),
     );

@@ -131,7 +131,7 @@ impl Process {
         let config = folder.join("gatehouse.toml");
         let text = "config_version = 1\nlisten = '127.0.0.1:0'\nadmin_listen = '127.0.0.1:0'\n\
                     [[provider]]\nname = 'echo'\nprotocol = 'echo'\n\
-                    [ledger]\nsegment_age = '200ms'\n[log]\nlevel = 'trace'\n";
+                    [ledger]\nsegment_age = '200ms'\nappend_timeout = '20s'\n[log]\nlevel = 'trace'\n";
         std::fs::write(&config, text).expect("written");
         let mut child = Command::new(env!("CARGO_BIN_EXE_gatehouse"))
             .args(["up", "--config", &config.display().to_string()])

@@ -29,6 +29,8 @@ class Gateway:
             "config_version = 1\n"
             'listen = "127.0.0.1:0"\nadmin_listen = "127.0.0.1:0"\n'
             f"data_dir = {str(self.data)!r}\n{providers}"
+            # A slow disk is not what these tests are about.
+            '\n[ledger]\nappend_timeout = "20s"\n'
         )
         self.log = open(folder / "stderr.log", "w+b")
         # The caller's own provider keys must not decide what is tested.

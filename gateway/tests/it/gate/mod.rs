@@ -117,6 +117,10 @@ fn configuration(
         admin_listen = "127.0.0.1:0"
         data_dir = {:?}
 
+        # Tests share a disk with each other; those about a slow one say so.
+        [ledger]
+        append_timeout = "20s"
+
         [[provider]]
         name = "openai"
         protocol = "openai"
