@@ -24,6 +24,7 @@ fn rule(name: &'static str, head: &'static str, ending: Ending) -> Rule {
         Ending::Mixed => (Tail::None, Judge::Check(mixed)),
         Ending::Word => (Tail::Run(Class::Word), Judge::Check(open_ended)),
         Ending::Base64 => (Tail::Run(Class::Base64), Judge::Check(open_ended)),
+        Ending::Dotted => (Tail::Run(Class::Dotted), Judge::Check(dotted)),
     };
     Rule {
         name,
@@ -49,6 +50,15 @@ fn open_ended(candidate: &Candidate<'_>) -> Option<Hit> {
     (!is_filled(head.as_bytes()))
         .then(|| candidate.whole(Label::API_KEY, 98))
         .flatten()
+}
+
+/// The full stop behind a token belongs to the sentence.
+fn dotted(candidate: &Candidate<'_>) -> Option<Hit> {
+    let length = candidate.matched().trim_end_matches('.').len();
+    open_ended(candidate).map(|hit| Hit {
+        end: candidate.start + length,
+        ..hit
+    })
 }
 
 /// Formats with a short prefix look like words of code, unless all kinds of characters occur.

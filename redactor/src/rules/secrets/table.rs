@@ -11,9 +11,11 @@ pub(super) enum Ending {
     Word,
     /// More of both base64 alphabets, with padding, belongs to it.
     Base64,
+    /// As [`Ending::Word`], with dots between parts.
+    Dotted,
 }
 
-use Ending::{Base64, Exact, Mixed, Word};
+use Ending::{Base64, Dotted, Exact, Mixed, Word};
 
 /// Name in records, head, ending.
 pub(super) const TABLE: &[(&str, &str, Ending)] = &[
@@ -266,7 +268,7 @@ pub(super) const TABLE: &[(&str, &str, Ending)] = &[
     (
         "teams-webhook",
         r"https://[a-z0-9-]{1,60}\.webhook\.office\.com/webhookb2/[0-9a-f]{8}-[A-Za-z0-9@/-]{60}",
-        Word,
+        Base64,
     ),
     ("telegram-bot", r"[0-9]{5,16}:A[A-Za-z0-9_-]{34}", Exact),
     ("tencent", r"AKID[A-Za-z0-9]{32}", Exact),
@@ -313,7 +315,7 @@ pub(super) const TABLE: &[(&str, &str, Ending)] = &[
     (
         "github-app-jwt",
         r"ghs_[0-9]{4,12}_eyJ[A-Za-z0-9_.-]{40}",
-        Word,
+        Dotted,
     ),
     ("google-oauth-refresh", r"1//0[A-Za-z0-9_-]{40}", Word),
     ("llama-cloud", r"llx-[A-Za-z0-9_-]{48}", Word),
