@@ -149,7 +149,7 @@ fn found_rejection(found: &Found) -> (Rejection, Option<Label>, Option<&'static 
         Found::KeyCollision { .. } => (Code::FindingInName, None),
         Found::Media { .. } => (Code::MediaRefused, None),
         Found::NumberLiteral { rule, .. } => (Code::FindingInNumber, Some(*rule)),
-        Found::Scan(_) | Found::Unvisited(_) => (Code::ScanFailed, None),
+        Found::Scan(_) | Found::Unsettled | Found::Unvisited(_) => (Code::ScanFailed, None),
         Found::TooManyValues => (Code::SessionFull, None),
         Found::SignedChanged { rule, .. } => (Code::SignedContentChanged, Some(*rule)),
     };

@@ -15,8 +15,9 @@ use crate::vault::{Shape, Vault};
 
 /// JSON in JSON in JSON … is searched leaf by leaf down to here, as plain text below.
 const DEEPEST_NESTING: usize = 8;
-/// Passes until no new value is learned. Two are usual; the bound only guards against faults.
-const MOST_PASSES: usize = 8;
+/// Passes until no new value is learned. Two are usual; each one more needs a text in which a value
+/// learned in the pass before overlaps with another. A body that needs more is refused.
+const MOST_PASSES: usize = 16;
 /// Every text is searched for every value of the session; more would make requests slow.
 const MOST_VALUES: usize = 50_000;
 /// The rule under which the session's own values are found again.
@@ -84,6 +85,9 @@ pub(crate) struct Search<'a> {
 
 /// Runs a pass until the vault stops growing: a value learned in the last message is then also
 /// replaced in the first, as it will be when the same history comes again.
+///
+/// # Errors
+/// What a pass refuses, and a vault that grows too large or does not stop growing.
 pub(crate) fn settle<T>(
     means: Means<'_>,
     vault: &mut Vault,
@@ -112,8 +116,12 @@ pub(crate) fn settle<T>(
         if after > MOST_VALUES {
             return Err(Refusal::TooManyValues);
         }
-        if after == before || passes == MOST_PASSES {
+        if after == before {
             return Ok((out, receipt));
+        }
+        // What was learned last has not been looked for in the other texts.
+        if passes == MOST_PASSES {
+            return Err(Refusal::Unsettled);
         }
     }
 }
@@ -280,4 +288,43 @@ fn still_distinct(object: Node<'_>, changed: Vec<(usize, String)>) -> bool {
         let key = new.or_else(|| child.key().map(|key| key.into_owned()));
         key.is_none_or(|key| seen.insert(key))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::label::Label;
+    use crate::testing::{Names, Session};
+
+    /// Runs passes of which each of the first `growing` learns a value, and counts them.
+    fn passes(growing: usize) -> (Result<(), Refusal>, usize) {
+        let mut session = Session::new();
+        let means = Means {
+            engine: &session.engine,
+            policy: &session.policy,
+            names: &Names,
+        };
+        let mut passes = 0;
+        let settled = settle(means, &mut session.vault, |search| {
+            if passes < growing {
+                let value = format!("value {passes}");
+                search
+                    .vault
+                    .insert(&value, Label::PERSON, Shape::Text, false, &Names);
+            }
+            passes += 1;
+            Ok(())
+        });
+        (settled.map(|_| ()), passes)
+    }
+
+    #[test]
+    fn a_body_is_sent_only_when_a_pass_learns_nothing() {
+        assert_eq!(passes(0), (Ok(()), 1));
+        assert_eq!(passes(1), (Ok(()), 2));
+        assert_eq!(passes(MOST_PASSES - 1), (Ok(()), MOST_PASSES));
+        for growing in [MOST_PASSES, MOST_PASSES + 1, usize::MAX] {
+            assert_eq!(passes(growing), (Err(Refusal::Unsettled), MOST_PASSES));
+        }
+    }
 }

@@ -131,6 +131,9 @@ pub enum Refusal {
     /// The session would hold more values than can be searched for in every text.
     #[error("more values to replace than a session may hold")]
     TooManyValues,
+    /// Values overlap in so many ways that no end of the search was in sight.
+    #[error("values overlap in too many ways")]
+    Unsettled,
     /// The walk missed leaves: a fault of this program.
     #[error("{0} values were not looked at")]
     Unvisited(u32),
@@ -160,7 +163,7 @@ impl Refusal {
             | Self::Media { path, .. }
             | Self::NumberLiteral { path, .. }
             | Self::SignedChanged { path, .. } => Some(path),
-            Self::Scan(_) | Self::TooManyValues | Self::Unvisited(_) => None,
+            Self::Scan(_) | Self::TooManyValues | Self::Unsettled | Self::Unvisited(_) => None,
         }
     }
 }
