@@ -75,6 +75,12 @@ pub enum Part {
     Descend,
     /// Taken out of the reply: it would show text past the search, or was not asked for.
     Drop,
+    /// A string that no table names, of an event that is never sent again in the same form: the start
+    /// of a block, say. The event right behind it may go on with the text.
+    Head {
+        /// The choice or block that it belongs to, if it belongs to one.
+        owner: Option<u64>,
+    },
     /// A protocol word, a name or an id, in which only what shows by itself is looked for; or a
     /// number that counts something.
     Keep,
@@ -179,6 +185,12 @@ pub trait Protocol: gatehouse_redactor::body::Schema + Send + Sync {
     /// Whether the event says nothing once dropped parts are gone, and must not be sent.
     fn is_hidden(&self, event: Node<'_>, facts: &Facts) -> bool;
 
+    /// Whether an event may hold a [`Part::Head`]: a quick look that spares most events a walk.
+    fn may_be_head(&self, event: Node<'_>) -> bool;
+
+    /// Whether an event says nothing but that the stream lives.
+    fn is_idle(&self, event: Node<'_>) -> bool;
+
     /// The name for the `event` field, where the protocol has one.
     fn event_name(&self, event: Node<'_>) -> Option<String>;
 
@@ -236,6 +248,13 @@ fn is_complete(words: &[&str]) -> bool {
                 .iter()
                 .any(|end| key.ends_with(end))
     })
+}
+
+/// Whether the type of an event that no table names says that others go on with what it starts.
+fn is_start(kind: &str) -> bool {
+    ["start", "started", "begin", "added", "created"]
+        .iter()
+        .any(|end| kind.rsplit(['_', '.']).next() == Some(end))
 }
 
 /// The string member `key` of the request, or a rejection that names it.

@@ -202,10 +202,6 @@ fn what_is_complete_is_not_joined() {
     for (protocol, json) in [
         (
             &OpenAiChat as &dyn Protocol,
-            r#"{"choices":[{"index":0,"note":"x"}],"provider":"y"}"#,
-        ),
-        (
-            &OpenAiChat,
             r#"{"choices":[{"delta":{"annotations":[{"url_citation":{"title":"x"}}]}}]}"#,
         ),
         (&OpenAiChat, r#"{"error":{"message":"x"}}"#),
@@ -213,11 +209,11 @@ fn what_is_complete_is_not_joined() {
         (&Anthropic, r#"{"type":"error","error":{"message":"x"}}"#),
         (
             &Anthropic,
-            r#"{"type":"message_delta","delta":{"stop_sequence":"x"}}"#,
+            r#"{"type":"content_block_stop","index":0,"later":"x"}"#,
         ),
         (
             &Anthropic,
-            r#"{"type":"content_block_start","index":0,"content_block":{"type":"later","title":"x"}}"#,
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"later","name":"x"}}"#,
         ),
         (
             &Anthropic,
@@ -229,6 +225,51 @@ fn what_is_complete_is_not_joined() {
         for (path, part) in parts {
             assert!(part == Part::Whole, "{path} of {json}");
         }
+    }
+}
+
+#[test]
+fn what_is_sent_once_may_go_on_in_the_next_event() {
+    for (protocol, json, owner) in [
+        (
+            &OpenAiChat as &dyn Protocol,
+            r#"{"choices":[{"index":1,"note":"x"}]}"#,
+            Some(1),
+        ),
+        (&OpenAiChat, r#"{"choices":[],"provider":"y"}"#, None),
+        (&OpenAiChat, r#"{"type":"later.start","later":"y"}"#, None),
+        (
+            &Anthropic,
+            r#"{"type":"message_delta","delta":{"stop_sequence":"x"}}"#,
+            None,
+        ),
+        (
+            &Anthropic,
+            r#"{"type":"content_block_start","index":2,"content_block":{"type":"later","title":"x"}}"#,
+            Some(2),
+        ),
+        (&Anthropic, r#"{"type":"later_start","later":"x"}"#, None),
+    ] {
+        let document = Document::parse(json.as_bytes(), &Limits::default()).unwrap();
+        assert!(protocol.may_be_head(document.root()), "{json}");
+        for (path, part) in parts(protocol, json) {
+            let expected = part == Part::Head { owner } || path.ends_with("index");
+            assert!(expected || part == Part::Keep, "{path} of {json}");
+        }
+    }
+    // What every stream is made of does not wait.
+    for (protocol, json) in [
+        (
+            &OpenAiChat as &dyn Protocol,
+            r#"{"id":"c","object":"o","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null,"logprobs":null}],"usage":null}"#,
+        ),
+        (
+            &Anthropic,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}"#,
+        ),
+    ] {
+        let document = Document::parse(json.as_bytes(), &Limits::default()).unwrap();
+        assert!(!protocol.may_be_head(document.root()), "{json}");
     }
 }
 

@@ -1,6 +1,8 @@
 //! The reply's side. Whole replies and stream events go through the same walk, and a whole text is
 //! a channel that gets one fragment, so what a caller sees cannot depend on how it was delivered.
 
+mod events;
+mod heads;
 mod names;
 mod pieces;
 
@@ -11,23 +13,12 @@ use gatehouse_redactor::json::{Document, Kind, Limits, Node, Splice};
 use gatehouse_redactor::reply::{Channel, ReplyContext, ReplyReceipt, ReplyRefusal};
 use gatehouse_redactor::{Engine, Policy, Pseudonyms, Vault};
 
+pub use self::events::Flow;
 use self::pieces::Pieces;
 use super::finished;
-use crate::protocol::{
-    ChannelId, Closes, Facts, FieldId, Memory, Part, Place, Protocol, Role, Usage,
-};
+use crate::protocol::{ChannelId, Closes, Facts, FieldId, Memory, Part, Place, Protocol, Usage};
 use crate::reject::{Code, Rejection};
-use crate::wire::sse::{self, Event};
-
-/// What one event became.
-pub struct Flow {
-    /// Frames to send before it, or instead of it.
-    pub frames: BytesMut,
-    /// The event itself, if it is one that must wait: framed, but for an error, which is JSON.
-    pub held: Option<Bytes>,
-    /// What it is to the stream.
-    pub role: Role,
-}
+use crate::wire::sse;
 
 /// What a reply turned out to hold.
 #[derive(Default)]
@@ -52,6 +43,10 @@ pub struct ReplySearch<'s> {
     channels: BTreeMap<ChannelId, Channel>,
     signing: BTreeMap<ChannelId, String>,
     pieces: BTreeMap<String, Pieces>,
+    /// An event that waits for the next one, which may go on with its texts.
+    waiting: Option<Bytes>,
+    /// Texts that the next event goes on with, by their places there.
+    moving: Vec<(String, Pieces)>,
     memory: Memory,
     findings: Findings,
     /// Keys and words that hold nothing.
@@ -63,8 +58,13 @@ pub struct ReplySearch<'s> {
 struct Walk<'w> {
     table: Table,
     closes: &'w Closes,
+    /// Where the next event goes on with texts of this one, by their places.
+    goes_on: &'w BTreeMap<String, String>,
     names: &'w dyn Pseudonyms,
 }
+
+/// Nothing goes on.
+static ENDS: BTreeMap<String, String> = BTreeMap::new();
 
 /// Which of the protocol's tables a walk asks.
 #[derive(Clone, Copy)]
@@ -91,6 +91,8 @@ impl<'s> ReplySearch<'s> {
             channels: BTreeMap::new(),
             signing: BTreeMap::new(),
             pieces: BTreeMap::new(),
+            waiting: None,
+            moving: Vec::new(),
             memory: Memory::default(),
             findings: Findings::default(),
             plain: HashSet::new(),
@@ -113,84 +115,11 @@ impl<'s> ReplySearch<'s> {
         let walk = Walk {
             table: Table::Whole,
             closes: &Closes::All,
+            goes_on: &ENDS,
             names,
         };
         self.walk(root, &Place::default(), walk, &mut splice)?;
         Ok(splice.finish().into())
-    }
-
-    /// One event of a stream.
-    ///
-    /// # Errors
-    /// As for [`ReplySearch::whole`]; the stream is over then.
-    pub fn event(&mut self, event: &Event, names: &dyn Pseudonyms) -> Result<Flow, Rejection> {
-        finished(|| self.search_event(event, names)).unwrap_or_else(unfinished)
-    }
-
-    fn search_event(&mut self, event: &Event, names: &dyn Pseudonyms) -> Result<Flow, Rejection> {
-        if self.protocol.end_marker() == Some(event.data.trim_ascii()) {
-            let frames = self.flush(&Closes::All, names)?;
-            let held = Some(sse::write(None, event.data.trim_ascii()));
-            return Ok(Flow {
-                frames,
-                held,
-                role: Role::Last,
-            });
-        }
-        let document = self.parse(&event.data)?;
-        let root = document.root();
-        self.protocol.usage(root, &mut self.findings.usage);
-        let is_first = self.memory.identity.is_empty();
-        self.protocol.learn(root, &mut self.memory);
-        if is_first {
-            self.mask_identity(names)?;
-        }
-        let (closes, role) = (self.protocol.closes(root), self.protocol.role(root));
-        let mut splice = Splice::new(&document);
-        let walk = Walk {
-            table: Table::Event,
-            closes: &closes,
-            names,
-        };
-        self.walk(root, &Place::default(), walk, &mut splice)?;
-        let mut frames = self.flush(&closes, names)?;
-        if self.protocol.is_hidden(root, self.facts) {
-            return Ok(Flow {
-                frames,
-                held: None,
-                role,
-            });
-        }
-        if role == Role::Error {
-            return Ok(Flow {
-                frames,
-                held: Some(splice.finish().into()),
-                role,
-            });
-        }
-        let name = self.protocol.event_name(root);
-        let frame = sse::write(name.as_deref().map(str::as_bytes), &splice.finish());
-        if role == Role::Middle {
-            frames.extend_from_slice(&frame);
-            return Ok(Flow {
-                frames,
-                held: None,
-                role,
-            });
-        }
-        Ok(Flow {
-            frames,
-            held: Some(frame),
-            role,
-        })
-    }
-
-    /// Everything still held, as frames: for a stream that ends where it should not.
-    ///
-    /// # Errors
-    /// What is held may not be shown.
-    pub fn flush_all(&mut self, names: &dyn Pseudonyms) -> Result<BytesMut, Rejection> {
-        finished(|| self.flush(&Closes::All, names)).unwrap_or_else(unfinished)
     }
 
     /// The end of the search.
@@ -253,6 +182,7 @@ impl<'s> ReplySearch<'s> {
             }
             (Part::Delta(channel), _) => self.delta(node, channel, walk, splice)?,
             (Part::Piece { owner }, _) => self.piece(node, owner, walk, splice)?,
+            (Part::Head { owner }, _) => self.head(node, owner, walk, splice)?,
             (Part::Descend | Part::Whole, _) => {
                 self.text(node, Channel::text(), walk.names, splice)?;
             }
@@ -339,7 +269,8 @@ impl<'s> ReplySearch<'s> {
                 frames.extend_from_slice(&sse::write(name.map(str::as_bytes), &data));
             }
         }
-        self.flush_pieces(closes, names, &mut frames)?;
+        let ends = |_: &str, owner| closed(closes, owner);
+        self.end_pieces(&ends, names, &mut frames)?;
         let signed: Vec<_> = self
             .signing
             .keys()
@@ -382,3 +313,6 @@ fn blocked(refusal: ReplyRefusal) -> Rejection {
         ReplyRefusal::Scan(_) => Rejection::new(Code::ScanFailed),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use gatehouse_redactor::json::{Document, Kind, Node, Splice};
 
 use super::{
     ChannelId, Closes, Facts, FieldId, Memory, Part, Place, Protocol, Role, Usage, count, flag,
-    json_text, required_text, take_count,
+    is_start, json_text, required_text, take_count,
 };
 use crate::reject::{Code, Rejection, Shape};
 
@@ -91,6 +91,19 @@ impl Protocol for Anthropic {
 
     fn is_hidden(&self, _event: Node<'_>, _facts: &Facts) -> bool {
         false
+    }
+
+    fn may_be_head(&self, event: Node<'_>) -> bool {
+        match kind(event).as_deref() {
+            Some("content_block_delta") => reply::has_signature(event),
+            Some("message_delta") => true,
+            Some(kind) => is_start(kind),
+            None => false,
+        }
+    }
+
+    fn is_idle(&self, event: Node<'_>) -> bool {
+        kind(event).as_deref() == Some("ping")
     }
 
     /// The SDKs show nothing of an event whose name is not its type.

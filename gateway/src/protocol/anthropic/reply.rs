@@ -4,7 +4,7 @@
 use gatehouse_redactor::json::{Kind, Node};
 
 use super::super::place::{Place, ancestor};
-use super::super::{ChannelId, FieldId, Part, count, is_complete};
+use super::super::{ChannelId, FieldId, Part, count, is_complete, is_start};
 use super::{has_error, kind};
 
 /// A whole reply, or an error.
@@ -20,37 +20,37 @@ pub(super) fn whole(node: Node<'_>, place: &Place<'_>) -> Part {
 pub(super) fn event(node: Node<'_>, place: &Place<'_>) -> Part {
     let words = place.words();
     match listed(node, place, &words) {
-        Part::Whole if node.kind() == Kind::String && goes_on(node, place, &words) => Part::Piece {
-            owner: ancestor(node, place, 0).and_then(|root| count(Some(root), "index")),
-        },
+        Part::Whole if node.kind() == Kind::String && !is_complete(&words) => unlisted(node, place),
         part => part,
     }
 }
 
-/// Whether another event may go on with a text: a delta, or an event nobody knows.
-fn goes_on(node: Node<'_>, place: &Place<'_>, words: &[&str]) -> bool {
-    let root = ancestor(node, place, 0);
-    match root.and_then(kind).as_deref() {
-        Some(
-            "content_block_start"
-            | "content_block_stop"
-            | "error"
-            | "message_delta"
-            | "message_start"
-            | "message_stop"
-            | "ping",
-        ) => return false,
-        // It holds all of a citation.
-        Some("content_block_delta") => {
-            let delta = root.and_then(|root| root.get("delta"));
-            if delta.and_then(kind).as_deref() == Some("citations_delta") {
-                return false;
-            }
-        }
-        None if root.is_some_and(has_error) => return false,
-        _ => {}
+/// A text that no table names, by the events that may go on with it.
+fn unlisted(node: Node<'_>, place: &Place<'_>) -> Part {
+    let Some(root) = ancestor(node, place, 0) else {
+        return Part::Whole;
+    };
+    let owner = count(Some(root), "index");
+    match kind(root).as_deref() {
+        // Nothing comes behind these.
+        Some("content_block_stop" | "error" | "message_stop") => Part::Whole,
+        None if has_error(root) => Part::Whole,
+        Some("message_delta" | "message_start") => Part::Head { owner: None },
+        Some("content_block_delta") => match root.get("delta").and_then(kind).as_deref() {
+            // It holds all of a citation.
+            Some("citations_delta") => Part::Whole,
+            // A second one would replace the signature.
+            Some("signature_delta") => Part::Head { owner },
+            _ => Part::Piece { owner },
+        },
+        Some(kind) if is_start(kind) => Part::Head { owner },
+        _ => Part::Piece { owner },
     }
-    !is_complete(words)
+}
+
+/// Whether an event is the delta that carries a signature.
+pub(super) fn has_signature(event: Node<'_>) -> bool {
+    event.get("delta").and_then(kind).as_deref() == Some("signature_delta")
 }
 
 fn listed(node: Node<'_>, place: &Place<'_>, words: &[&str]) -> Part {
@@ -60,6 +60,9 @@ fn listed(node: Node<'_>, place: &Place<'_>, words: &[&str]) -> Part {
         // What a block starts with is the head of its channel's text.
         ["content_block", "text"] if node.kind() == Kind::String => {
             Part::Delta(channel(node, place, FieldId::Text))
+        }
+        ["content_block", "partial_json"] if node.kind() == Kind::String => {
+            Part::Delta(channel(node, place, FieldId::Input))
         }
         ["content_block", "thinking"] if node.kind() == Kind::String => {
             Part::SignedDelta(channel(node, place, FieldId::Thinking))

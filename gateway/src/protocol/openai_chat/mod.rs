@@ -157,6 +157,14 @@ impl Protocol for OpenAiChat {
                 .is_some_and(|choices| choices.children().next().is_none())
     }
 
+    fn may_be_head(&self, event: Node<'_>) -> bool {
+        reply::may_be_head(event)
+    }
+
+    fn is_idle(&self, _event: Node<'_>) -> bool {
+        false
+    }
+
     fn event_name(&self, _event: Node<'_>) -> Option<String> {
         None
     }

@@ -4,7 +4,7 @@
 use gatehouse_redactor::json::{Kind, Node};
 
 use super::super::place::{Place, ancestor};
-use super::super::{ChannelId, Facts, FieldId, Part, count, is_complete};
+use super::super::{ChannelId, Facts, FieldId, Part, count, is_complete, is_start};
 
 /// A whole reply, or an error.
 pub(super) fn whole(node: Node<'_>, place: &Place<'_>) -> Part {
@@ -75,12 +75,61 @@ pub(super) fn event(node: Node<'_>, place: &Place<'_>, facts: &Facts) -> Part {
             },
         },
         words => match common(node, words) {
-            Part::Whole if string && is_unknown(node, place) && goes_on(words) => {
-                Part::Piece { owner: None }
-            }
+            Part::Whole if string && !is_complete(words) => unlisted(node, place, words),
             part => part,
         },
     }
+}
+
+/// A text outside of deltas that no table names, by the events that may go on with it. Members of
+/// a chunk are no fragments to most providers, who say the same in every chunk, so they are only
+/// compared with those of the next one.
+fn unlisted(node: Node<'_>, place: &Place<'_>, words: &[&str]) -> Part {
+    match ancestor(node, place, 0) {
+        Some(root) if has_error(root) => Part::Whole,
+        Some(root) if root.get("choices").is_some() => {
+            let choice = ancestor(node, place, 2).filter(|_| words.first() == Some(&"choices"));
+            Part::Head {
+                owner: choice.and_then(|choice| count(Some(choice), "index")),
+            }
+        }
+        Some(root) if starts(root) => Part::Head { owner: None },
+        _ => Part::Piece { owner: None },
+    }
+}
+
+/// Whether an event may hold a text that only the next one goes on with.
+pub(super) fn may_be_head(event: Node<'_>) -> bool {
+    const CHUNK: [&str; 8] = [
+        "choices",
+        "created",
+        "id",
+        "model",
+        "object",
+        "service_tier",
+        "system_fingerprint",
+        "usage",
+    ];
+    const CHOICE: [&str; 4] = ["delta", "finish_reason", "index", "logprobs"];
+    let more = |node: Node<'_>, known: &[&str]| {
+        node.children().any(|member| {
+            member
+                .key()
+                .is_none_or(|key| !known.contains(&key.as_ref()))
+        })
+    };
+    match event.get("choices") {
+        Some(choices) => {
+            more(event, &CHUNK) || choices.children().any(|choice| more(choice, &CHOICE))
+        }
+        None => starts(event),
+    }
+}
+
+fn starts(event: Node<'_>) -> bool {
+    let kind = event.get("type").or_else(|| event.get("object"));
+    kind.and_then(Node::text)
+        .is_some_and(|kind| is_start(&kind))
 }
 
 /// Whether another chunk may go on with a text of a delta.
@@ -93,12 +142,10 @@ fn goes_on(rest: &[&str]) -> bool {
     !whole && !is_complete(rest)
 }
 
-/// An event that is neither a chunk nor an error.
-fn is_unknown(node: Node<'_>, place: &Place<'_>) -> bool {
-    ancestor(node, place, 0).is_some_and(|root| {
-        let error = root.get("error");
-        root.get("choices").is_none() && error.is_none_or(|error| error.kind() == Kind::Null)
-    })
+fn has_error(event: Node<'_>) -> bool {
+    event
+        .get("error")
+        .is_some_and(|error| error.kind() != Kind::Null)
 }
 
 /// Names and ids in a message or a delta.

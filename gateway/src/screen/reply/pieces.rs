@@ -9,7 +9,6 @@ use gatehouse_redactor::json::{Kind, Node, Splice};
 use gatehouse_redactor::reply::{Channel, ReplyReceipt, reply_name};
 
 use super::{ReplySearch, Walk, blocked, closed};
-use crate::protocol::Closes;
 use crate::reject::{Code, Rejection};
 use crate::wire::sse;
 
@@ -23,7 +22,7 @@ const LONGEST_TIME: usize = 12;
 
 /// One text, in as many events as there are.
 pub(super) struct Pieces {
-    channel: Channel,
+    pub(super) channel: Channel,
     owner: Option<u64>,
     /// The last event that left something held back, without its other texts.
     frame: Option<Frame>,
@@ -38,6 +37,14 @@ struct Frame {
 }
 
 impl Pieces {
+    pub(super) fn new(owner: Option<u64>) -> Self {
+        Self {
+            channel: Channel::text(),
+            owner,
+            frame: None,
+        }
+    }
+
     pub(super) fn receipt(&self) -> &ReplyReceipt {
         self.channel.receipt()
     }
@@ -53,18 +60,14 @@ impl ReplySearch<'_> {
         splice: &mut Splice<'_>,
     ) -> Result<(), Rejection> {
         let text = node.text().unwrap_or_default();
-        let place = place(node);
+        let Spot { place, .. } = Spot::of(node);
         let mut pieces = match self.pieces.remove(&place) {
             Some(pieces) => pieces,
             None if text.is_empty() => return Ok(()),
             None if self.pieces.len() >= MOST => return Err(too_much()),
             None => {
                 self.findings.visited += 1;
-                Pieces {
-                    channel: Channel::text(),
-                    owner,
-                    frame: None,
-                }
+                Pieces::new(owner)
             }
         };
         let context = self.context(walk.names);
@@ -84,15 +87,16 @@ impl ReplySearch<'_> {
         Ok(())
     }
 
-    /// What the closed texts still hold, each in an event like the last one that carried it.
-    pub(super) fn flush_pieces(
+    /// What the texts that end still hold, each in an event like the last one that carried it.
+    /// `ends` is asked for their places and owners.
+    pub(super) fn end_pieces(
         &mut self,
-        closes: &Closes,
+        ends: &dyn Fn(&str, Option<u64>) -> bool,
         names: &dyn Pseudonyms,
         frames: &mut BytesMut,
     ) -> Result<(), Rejection> {
         let ended = self.pieces.iter();
-        let ended = ended.filter(|(_, pieces)| closed(closes, pieces.owner));
+        let ended = ended.filter(|(place, pieces)| ends(place, pieces.owner));
         let ended: Vec<_> = ended.map(|(place, _)| place.clone()).collect();
         for mut pieces in ended
             .iter()
@@ -185,11 +189,31 @@ impl ReplySearch<'_> {
                 before.push_str(&format!("\"{key}\":{value},"));
             }
         }
-        // Clients look for it in every choice.
-        if holder.get("finish_reason").is_some() && but != "finish_reason" {
-            before.push_str("\"finish_reason\":null,");
-        }
+        self.fill(holder, but, before);
         Ok(())
+    }
+
+    /// Empty members without which clients cannot read an event.
+    fn fill(&self, holder: Node<'_>, but: &str, before: &mut String) {
+        let kind = holder.get("type").and_then(Node::text).unwrap_or_default();
+        let has = |key| holder.get(key).is_some();
+        for (needed, key, empty) in [
+            (has("choices"), "choices", "[]"),
+            (has("finish_reason") && has("delta"), "delta", "{}"),
+            (has("finish_reason"), "finish_reason", "null"),
+            (
+                kind == "content_block_delta",
+                "delta",
+                r#"{"type":"text_delta","text":""}"#,
+            ),
+            (kind == "text_delta", "text", r#""""#),
+            (kind == "input_json_delta", "partial_json", r#""""#),
+            (kind == "thinking_delta", "thinking", r#""""#),
+        ] {
+            if needed && key != but {
+                before.push_str(&format!("\"{key}\":{empty},"));
+            }
+        }
     }
 
     /// A key or a word as it was shown where it stood, and counted there.
@@ -203,25 +227,57 @@ impl ReplySearch<'_> {
     }
 }
 
-/// The place of a text, spelled so that no two places are spelled alike.
-fn place(node: Node<'_>) -> String {
-    let mut steps = Vec::new();
-    let mut here = node;
-    while let Some(holder) = here.parent() {
-        steps.push(match (here.key(), index(here)) {
-            (Some(key), None) => json(&key),
-            (Some(key), Some(index)) => format!("{}#{index}", json(&key)),
-            // An index says more than the position: each event may carry one item of many.
-            (None, Some(index)) => format!("#{index}"),
-            (None, None) => format!("[{}]", here.index()),
-        });
-        here = holder;
+/// Where a text stands in an event.
+pub(super) struct Spot {
+    /// The event's type and the steps to the text, spelled so that no two places are spelled alike.
+    pub(super) place: String,
+    kind: String,
+    steps: Vec<String>,
+}
+
+impl Spot {
+    pub(super) fn of(node: Node<'_>) -> Self {
+        let mut steps = Vec::new();
+        let mut here = node;
+        while let Some(holder) = here.parent() {
+            steps.push(match (here.key(), index(here)) {
+                (Some(key), None) => json(&key),
+                (Some(key), Some(index)) => format!("{}#{index}", json(&key)),
+                // An index says more than the position: each event may carry one item of many.
+                (None, Some(index)) => format!("#{index}"),
+                (None, None) => format!("[{}]", here.index()),
+            });
+            here = holder;
+        }
+        steps.reverse();
+        let kind = here.get("type").and_then(Node::text).unwrap_or_default();
+        let index = index(here).map_or_else(String::new, |index| index.to_string());
+        Self {
+            place: format!("{}#{index}/{}", json(&kind), steps.join("/")),
+            kind: kind.into_owned(),
+            steps,
+        }
     }
-    let kind = here.get("type").and_then(Node::text).unwrap_or_default();
-    let index = index(here).map_or_else(String::new, |index| index.to_string());
-    steps.push(format!("{}#{index}", json(&kind)));
-    steps.reverse();
-    steps.join("/")
+
+    /// The steps without the one into what wraps an event's content, whatever that is called.
+    pub(super) fn field(&self) -> &[String] {
+        match self.steps.as_slice() {
+            [_, rest @ ..] if !rest.is_empty() => rest,
+            steps => steps,
+        }
+    }
+
+    /// The last step.
+    pub(super) fn name(&self) -> Option<&String> {
+        self.steps.last()
+    }
+
+    /// What the types of events that belong together have in common.
+    pub(super) fn stem(&self) -> &str {
+        self.kind
+            .rsplit_once(['_', '.'])
+            .map_or(&self.kind, |(stem, _)| stem)
+    }
 }
 
 fn index(node: Node<'_>) -> Option<u64> {

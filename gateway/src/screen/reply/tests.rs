@@ -1,0 +1,458 @@
+//! What a caller reads is the same for every protocol, event and block, known or invented, streamed
+//! or whole: a text is cut at every byte over the events that can carry it, and what a client joins
+//! of the same field must read as the search of the whole text.
+
+use gatehouse_redactor::Label;
+use serde_json::Value;
+
+use super::*;
+use crate::protocol::{Anthropic, OpenAiChat, Role};
+use crate::wire::sse::{Event, Item, Reader};
+
+/// Digests that only tell values apart.
+struct Names;
+
+impl Pseudonyms for Names {
+    fn digest(&self, label: Label, text: &str) -> [u8; 32] {
+        gatehouse_envelope::digest::sha256(&[label.as_str().as_bytes(), text.as_bytes()])
+    }
+}
+
+const OWN: &str = "lena.fors@example.org";
+const NEW: &str = "victim.person@corp.example.com";
+
+/// A session that knows one address, and a text with that one's token and a new address.
+struct Talk {
+    engine: Engine,
+    policy: Policy,
+    vault: Vault,
+    text: String,
+    wanted: String,
+}
+
+impl Talk {
+    fn new() -> Self {
+        let policy = Policy::default();
+        let engine = Engine::new(&policy).unwrap();
+        let mut vault = Vault::new();
+        let field = gatehouse_redactor::Field {
+            key: None,
+            direction: gatehouse_redactor::Direction::Prompt,
+        };
+        let (token, _) =
+            gatehouse_redactor::body::redact_text(OWN, field, &engine, &policy, &mut vault, &Names)
+                .unwrap();
+        Self {
+            engine,
+            policy,
+            vault,
+            text: format!("to {NEW} or {token} ok"),
+            wanted: format!("to <EMAIL> or {OWN} ok"),
+        }
+    }
+
+    /// The events that a caller gets for these.
+    fn streamed(&self, protocol: &dyn Protocol, events: &[String]) -> Vec<Value> {
+        let facts = facts(true);
+        let rules = (&self.engine, &self.policy);
+        let mut search = ReplySearch::new(protocol, &facts, rules, &self.vault, Limits::default());
+        let mut out = BytesMut::new();
+        for data in events {
+            let event = Event {
+                name: None,
+                data: data.clone().into(),
+            };
+            let flow = search.event(&event, &Names).ok().unwrap();
+            out.extend_from_slice(&flow.frames);
+            out.extend_from_slice(&flow.held.unwrap_or_default());
+            assert!(flow.role != Role::Error, "{data}");
+        }
+        out.extend_from_slice(&search.flush_all(&Names).ok().unwrap());
+        let mut reader = Reader::new(1 << 20);
+        assert!(reader.push(&out).is_ok());
+        let read = std::iter::from_fn(|| reader.pop()).filter_map(|item| match item {
+            Item::Event(event) if event.data.starts_with(b"{") => {
+                Some(serde_json::from_slice(&event.data).unwrap())
+            }
+            _ => None,
+        });
+        read.collect()
+    }
+
+    fn whole(&self, protocol: &dyn Protocol, body: &str) -> Value {
+        let facts = facts(false);
+        let rules = (&self.engine, &self.policy);
+        let mut search = ReplySearch::new(protocol, &facts, rules, &self.vault, Limits::default());
+        let body = search.whole(body.as_bytes(), &Names).ok().unwrap();
+        serde_json::from_slice(&body).unwrap()
+    }
+}
+
+fn facts(stream: bool) -> Facts {
+    Facts {
+        model: "m".to_owned(),
+        stream,
+        usage_wanted: true,
+    }
+}
+
+/// Every string under the key, wherever it stands, in order.
+fn under<'v>(key: &str, value: &'v Value, found: &mut Vec<&'v str>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| under(key, item, found)),
+        Value::Object(members) => {
+            for (name, member) in members {
+                match member {
+                    Value::String(text) if name == key => found.push(text),
+                    member => under(key, member, found),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What a client has that joins whatever stands under the key.
+fn joined(key: &str, events: &[Value]) -> String {
+    let mut found = Vec::new();
+    events
+        .iter()
+        .for_each(|event| under(key, event, &mut found));
+    found.concat()
+}
+
+/// A key, and events that can carry one text under it together: the first carries the first piece,
+/// the last all others, `$` being where a piece stands.
+type Case = (&'static str, &'static [&'static str]);
+
+const MESSAGES: &[Case] = &[
+    (
+        "text",
+        &[
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"$"}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"$"}}"#,
+        ],
+    ),
+    (
+        "text",
+        &[
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"zonk","text":"$"}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"$"}}"#,
+        ],
+    ),
+    (
+        "zonk",
+        &[
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"zonk","zonk":"$"}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"zonk_delta","zonk":"$"}}"#,
+        ],
+    ),
+    (
+        "zonk",
+        &[
+            r#"{"type":"content_block_start","index":3,"content_block":{"type":"zonk","box":{"l":[{"zonk":"$"}]}}}"#,
+            r#"{"type":"content_block_delta","index":3,"delta":{"type":"zonk_delta","box":{"l":[{"zonk":"$"}]}}}"#,
+        ],
+    ),
+    (
+        "zonk",
+        &[
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"zonk","box":{"zonk":"$"}}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"zonk_delta","zonk":"$"}}"#,
+        ],
+    ),
+    (
+        "zonk",
+        &[
+            r#"{"type":"content_block_start","index":0,"zonk":"$","content_block":{"type":"zonk"}}"#,
+            r#"{"type":"content_block_delta","index":0,"zonk":"$","delta":{"type":"zonk_delta"}}"#,
+        ],
+    ),
+    (
+        "zonk",
+        &[
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"","zonk":"$"}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"","zonk":"$"}}"#,
+        ],
+    ),
+    (
+        "zonk",
+        &[
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"n","input":{},"zonk":"$"}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"","zonk":"$"}}"#,
+        ],
+    ),
+    (
+        "zonk",
+        &[
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","zonk":"$"}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"","zonk":"$"}}"#,
+        ],
+    ),
+    (
+        "zonk",
+        &[
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"","zonk":"$"}}"#,
+        ],
+    ),
+    (
+        "zonk",
+        &[r#"{"type":"message_delta","delta":{"stop_reason":null,"zonk":"$"},"usage":{}}"#],
+    ),
+    (
+        "zonk",
+        &[r#"{"type":"message_delta","zonk":"$","delta":{"stop_reason":null},"usage":{}}"#],
+    ),
+    (
+        "zonk",
+        &[
+            r#"{"type":"message_start","message":{"id":"m","zonk":"$"}}"#,
+            r#"{"type":"message_delta","delta":{"zonk":"$"}}"#,
+        ],
+    ),
+    ("zonk", &[r#"{"type":"ping","zonk":"$"}"#]),
+    ("zonk", &[r#"{"type":"later","zonk":"$"}"#]),
+    (
+        "zonk",
+        &[r#"{"type":"later","later":{"l":[{"index":4,"zonk":"$"}]}}"#],
+    ),
+    (
+        "zonk",
+        &[
+            r#"{"type":"later_start","later":{"zonk":"$"}}"#,
+            r#"{"type":"later_delta","delta":{"zonk":"$"}}"#,
+        ],
+    ),
+    (
+        "zonk",
+        &[
+            r#"{"type":"later.added","item":{"zonk":"$"}}"#,
+            r#"{"type":"later.delta","zonk":"$"}"#,
+        ],
+    ),
+];
+
+const CHAT: &[Case] = &[
+    (
+        "content",
+        &[r#"{"choices":[{"index":0,"delta":{"content":"$"}}]}"#],
+    ),
+    (
+        "refusal",
+        &[r#"{"choices":[{"index":0,"delta":{"refusal":"$"}}]}"#],
+    ),
+    (
+        "reasoning",
+        &[r#"{"choices":[{"index":0,"delta":{"reasoning":"$"}}]}"#],
+    ),
+    (
+        "reasoning_content",
+        &[r#"{"choices":[{"index":1,"delta":{"reasoning_content":"$"}}]}"#],
+    ),
+    (
+        "transcript",
+        &[r#"{"choices":[{"index":0,"delta":{"audio":{"transcript":"$"}}}]}"#],
+    ),
+    (
+        "arguments",
+        &[
+            r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":2,"function":{"arguments":"$"}}]}}]}"#,
+        ],
+    ),
+    (
+        "zonk",
+        &[r#"{"choices":[{"index":0,"delta":{"zonk":"$"}}]}"#],
+    ),
+    (
+        "zonk",
+        &[r#"{"choices":[{"index":0,"delta":{"box":{"zonk":"$"}},"finish_reason":null}]}"#],
+    ),
+    (
+        "zonk",
+        &[r#"{"choices":[{"index":0,"delta":{"l":[{"index":7,"zonk":"$"}]}}]}"#],
+    ),
+    (
+        "zonk",
+        &[r#"{"id":"c","choices":[{"index":0,"delta":{}}],"zonk":"$"}"#],
+    ),
+    (
+        "zonk",
+        &[r#"{"id":"c","choices":[],"box":{"l":[{"zonk":"$"}]}}"#],
+    ),
+    (
+        "zonk",
+        &[r#"{"id":"c","choices":[{"index":1,"delta":{},"zonk":"$"}]}"#],
+    ),
+    ("zonk", &[r#"{"later":{"zonk":"$"}}"#]),
+    ("zonk", &[r#"{"type":"later","zonk":"$"}"#]),
+    (
+        "zonk",
+        &[
+            r#"{"type":"later.start","later":{"zonk":"$"}}"#,
+            r#"{"type":"later.delta","delta":{"zonk":"$"}}"#,
+        ],
+    ),
+];
+
+/// What ends the choices, blocks and streams of the cases.
+const ENDS_OF_MESSAGES: [&str; 3] = [
+    r#"{"type":"content_block_stop","index":0}"#,
+    r#"{"type":"content_block_stop","index":3}"#,
+    r#"{"type":"message_stop"}"#,
+];
+const ENDS_OF_CHAT: [&str; 3] = [
+    r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#,
+    r#"{"choices":[{"index":1,"delta":{},"finish_reason":"stop"}]}"#,
+    "[DONE]",
+];
+
+fn events(carriers: &[&str], pieces: &[&str], ends: &[&str]) -> Vec<String> {
+    let mut events = Vec::new();
+    for (at, piece) in pieces.iter().enumerate() {
+        let carrier = carriers[at.min(carriers.len() - 1)];
+        let piece = Value::from(*piece).to_string();
+        events.push(carrier.replace("\"$\"", &piece));
+    }
+    events.extend(ends.iter().map(|end| (*end).to_owned()));
+    events
+}
+
+/// All ways to cut a text that the cases run through: at every byte, at two, and everywhere.
+fn cuts(text: &str) -> Vec<Vec<&str>> {
+    let mut all = vec![text.split("").collect::<Vec<_>>()];
+    for one in 0..=text.len() {
+        let (head, rest) = text.split_at(one);
+        all.push(vec![head, rest]);
+        for two in (1..rest.len()).step_by(11).take(3) {
+            let (middle, tail) = rest.split_at(two);
+            all.push(vec![head, middle, tail]);
+        }
+    }
+    all
+}
+
+/// Members that clients of the protocol read without asking whether they are there.
+fn readable(event: &Value) {
+    if event["object"] == "chat.completion.chunk" {
+        assert!(event["choices"].is_array(), "{event}");
+    }
+    for choice in event["choices"].as_array().into_iter().flatten() {
+        assert!(choice["delta"].is_object(), "{event}");
+    }
+    if event["type"] == "content_block_delta" {
+        let (kind, delta) = (&event["delta"]["type"], &event["delta"]);
+        let text = match kind.as_str().unwrap() {
+            "text_delta" => &delta["text"],
+            "input_json_delta" => &delta["partial_json"],
+            "thinking_delta" => &delta["thinking"],
+            _ => kind,
+        };
+        assert!(text.is_string(), "{event}");
+    }
+}
+
+fn every_cut_reads_the_same(protocol: &dyn Protocol, cases: &[Case], ends: &[&str]) {
+    let talk = Talk::new();
+    for (key, carriers) in cases {
+        for pieces in cuts(&talk.text) {
+            let shown = talk.streamed(protocol, &events(carriers, &pieces, ends));
+            let at = format!("{} as {pieces:?}: {shown:?}", carriers[0]);
+            assert_eq!(joined(key, &shown), talk.wanted, "{at}");
+            shown.iter().for_each(readable);
+        }
+        // A text that is complete in one event is complete without others.
+        let shown = talk.streamed(protocol, &events(carriers, &[&talk.text], ends));
+        let mut found = Vec::new();
+        shown.iter().for_each(|event| under(key, event, &mut found));
+        found.retain(|text| !text.is_empty());
+        assert_eq!(found.concat(), talk.wanted, "{}", carriers[0]);
+    }
+}
+
+#[test]
+fn every_event_of_messages_reads_the_same_at_every_cut() {
+    every_cut_reads_the_same(&Anthropic, MESSAGES, &ENDS_OF_MESSAGES);
+}
+
+#[test]
+fn every_event_of_chat_reads_the_same_at_every_cut() {
+    every_cut_reads_the_same(&OpenAiChat, CHAT, &ENDS_OF_CHAT);
+}
+
+#[test]
+fn whole_replies_read_like_their_streams() {
+    let talk = Talk::new();
+    let messages: &[(&str, &str)] = &[
+        ("text", r#"{"content":[{"type":"text","text":"$"}]}"#),
+        ("text", r#"{"content":[{"type":"zonk","text":"$"}]}"#),
+        (
+            "zonk",
+            r#"{"content":[{"type":"zonk","box":{"l":[{"zonk":"$"}]}}]}"#,
+        ),
+        (
+            "zonk",
+            r#"{"content":[{"type":"text","text":"","zonk":"$"}]}"#,
+        ),
+        (
+            "zonk",
+            r#"{"content":[{"type":"thinking","thinking":"","zonk":"$"}]}"#,
+        ),
+        ("zonk", r#"{"content":[],"zonk":"$"}"#),
+        ("zonk", r#"{"content":[],"later":{"zonk":"$"}}"#),
+    ];
+    let chat: &[(&str, &str)] = &[
+        ("content", r#"{"choices":[{"message":{"content":"$"}}]}"#),
+        ("refusal", r#"{"choices":[{"message":{"refusal":"$"}}]}"#),
+        (
+            "transcript",
+            r#"{"choices":[{"message":{"audio":{"transcript":"$"}}}]}"#,
+        ),
+        (
+            "arguments",
+            r#"{"choices":[{"message":{"tool_calls":[{"function":{"arguments":"$"}}]}}]}"#,
+        ),
+        ("zonk", r#"{"choices":[{"message":{"box":{"zonk":"$"}}}]}"#),
+        ("zonk", r#"{"choices":[{"message":{},"zonk":"$"}]}"#),
+        ("zonk", r#"{"choices":[],"zonk":"$"}"#),
+    ];
+    let protocols: [(&dyn Protocol, _); 2] = [(&Anthropic, messages), (&OpenAiChat, chat)];
+    for (protocol, cases) in protocols {
+        for (key, body) in cases {
+            let shown = talk.whole(protocol, &body.replace('$', &talk.text));
+            assert_eq!(joined(key, &[shown]), talk.wanted, "{body}");
+        }
+    }
+}
+
+#[test]
+fn what_is_complete_in_an_event_stays_in_it() {
+    let talk = Talk::new();
+    let result = r#"{"type":"content_block_start","index":0,"content_block":{"type":"web_search_tool_result","content":[{"type":"web_search_result","title":"An example","url":"https://example.com/a"}]}}"#;
+    let stop = r#"{"type":"content_block_stop","index":0}"#;
+    let ping = r#"{"type":"ping"}"#;
+    let shown = talk.streamed(&Anthropic, &[result, ping, stop].map(str::to_owned));
+    // A ping says nothing that has an order.
+    let expected = [ping, result, stop].map(|event| serde_json::from_str::<Value>(event).unwrap());
+    assert_eq!(shown, expected);
+
+    let chunks = ["a", "b", "c"].map(|text| {
+        format!(
+            r#"{{"choices":[{{"delta":{{"content":"{text} "}},"index":0}}],"provider":"Novita","sources":["https://example.com/a"]}}"#
+        )
+    });
+    let shown = talk.streamed(&OpenAiChat, &chunks);
+    assert_eq!(joined("content", &shown), "a b c ");
+    for (chunk, shown) in chunks.iter().zip(&shown) {
+        let chunk: Value = serde_json::from_str(chunk).unwrap();
+        assert_eq!(chunk["provider"], shown["provider"]);
+        assert_eq!(chunk["sources"], shown["sources"]);
+    }
+}
+
+#[test]
+fn a_stream_that_breaks_off_shows_what_waited() {
+    let talk = Talk::new();
+    let start = r#"{"type":"content_block_start","index":0,"content_block":{"type":"zonk","zonk":"to victim.per"}}"#;
+    let shown = talk.streamed(&Anthropic, &[start.to_owned()]);
+    assert_eq!(shown, [serde_json::from_str::<Value>(start).unwrap()]);
+}
