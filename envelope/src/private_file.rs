@@ -46,7 +46,11 @@ pub(crate) fn create_key(path: &Path, head: &str, key: &Secret<[u8; 32]>) -> io:
     BASE64.encode_append(key.expose(), &mut line);
     line.push('\n');
 
-    let parent = path.parent().unwrap_or(Path::new("."));
+    // The parent of a bare name is the empty path, which no call takes.
+    let parent = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
@@ -105,6 +109,25 @@ mod tests {
         create_key(&path, "h ", &Secret::new([1; 32])).unwrap();
         create_key(&path, "h ", &Secret::new([2; 32])).unwrap();
         assert!(read_key(&path, "h ").unwrap().matches(&[1; 32]));
+    }
+
+    /// In the folder where tests run, since nothing may change the folder of a whole process.
+    #[test]
+    fn a_bare_name_is_a_file_in_this_folder() {
+        struct Gone(String);
+        impl Drop for Gone {
+            fn drop(&mut self) {
+                let _ = fs::remove_file(&self.0);
+            }
+        }
+        let suffix: [u8; 8] = random::bytes().unwrap();
+        let name = Gone(format!("bare-{}.key", HEXLOWER.encode(&suffix)));
+        create_key(Path::new(&name.0), "h ", &Secret::new([7; 32])).unwrap();
+        assert!(
+            read_key(Path::new(&name.0), "h ")
+                .unwrap()
+                .matches(&[7; 32])
+        );
     }
 
     #[test]
