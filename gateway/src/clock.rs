@@ -103,7 +103,8 @@ fn since_1970(utc_us: i64) -> u64 {
     u64::try_from(utc_us).unwrap_or(0)
 }
 
-fn micros(duration: Duration) -> u64 {
+/// Whole microseconds.
+pub(crate) fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 

@@ -23,6 +23,8 @@ pub struct Admitted<'a> {
     pub build: [u8; 32],
     /// Digest of the configuration in force.
     pub config: [u8; 32],
+    /// How long the exchange may take in all, in microseconds: it is settled by then.
+    pub limit_us: u64,
     /// What screening did.
     pub redaction: Redaction<'a>,
     /// Micro-USD set aside for the exchange, where a budget applies.
@@ -86,6 +88,7 @@ impl Admitted<'_> {
             .put()
             .sha256("build", &self.build)
             .sha256("cfg", &self.config);
+        draft.put().integer("limit_us", self.limit_us);
         draft.put().object("red", |red| self.redaction.write(red));
         if let Some(reserved) = self.reserved_uusd {
             draft

@@ -12,6 +12,7 @@ use super::inbound::Head;
 use super::refuse::{Refusal, book_refusal, held_refusal, session_refusal, unrecorded};
 use super::screen::{Parts, Screened};
 use crate::audit::{Admitted as Record, Event, Redaction, StateKey, Upstream};
+use crate::clock;
 use crate::config::Provider;
 use crate::protocol::{Facts, Protocol};
 use crate::provider;
@@ -115,6 +116,7 @@ impl Gateway {
             policy: self.digests.policy,
             build: self.digests.build,
             config: self.digests.config,
+            limit_us: clock::micros(self.config.timeouts.exchange),
             redaction: Redaction {
                 visited: u64::from(receipt.visited),
                 checked: u64::from(receipt.checked),
