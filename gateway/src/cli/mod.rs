@@ -6,6 +6,7 @@
 mod check;
 mod demo;
 mod detect;
+mod health;
 mod key;
 mod listing;
 mod model;
@@ -42,6 +43,8 @@ enum Command {
     Check(check::Arguments),
     /// Find personal data and secrets in JSON lines: {"id","text"} in, {"id","spans"} out.
     Detect(detect::Arguments),
+    /// Ask the gateway that runs here whether it is ready: exit 0 if it is, 1 if not.
+    Health(health::Arguments),
     /// Replace what is found in standard input, and write the rest as it is.
     Redact(redact::Arguments),
     /// Make, list and revoke callers' keys.
@@ -115,6 +118,7 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
         Command::Check(arguments) => check::run(&arguments, &mut output),
         Command::Demo(arguments) => demo::run(&arguments, &mut output),
         Command::Detect(arguments) => detect::run(&arguments, &mut output),
+        Command::Health(arguments) => health::run(&arguments, &mut output),
         Command::Redact(arguments) => redact::run(&arguments, &mut output),
         Command::Key(command) => key::run(command, &mut output),
         Command::Session(command) => session::run(command, &mut output),

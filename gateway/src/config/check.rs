@@ -19,7 +19,7 @@ const VERSION: i64 = 1;
 
 const LISTEN: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
-const ADMIN_LISTEN: SocketAddr =
+pub(super) const ADMIN_LISTEN: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8081);
 const DATA_DIR: &str = "gatehouse-data";
 
@@ -62,6 +62,20 @@ impl<'e> Check<'e> {
         match self.redaction(raw.redaction.as_deref()) {
             Some(redaction) if self.faults.is_empty() => Ok(redaction),
             _ => Err(self.faults),
+        }
+    }
+
+    /// Where health is served, alone, for probes: they run often, and where no secret may be read.
+    pub(super) fn admin_listen_of(mut self, text: &str) -> Result<SocketAddr, Faults> {
+        let Some(raw) = tree::read::<Raw>(text, "", &mut self.faults) else {
+            return Err(self.faults);
+        };
+        self.version(raw.config_version);
+        let address = self.admin_listen(raw.admin_listen.as_deref());
+        if self.faults.is_empty() {
+            Ok(address)
+        } else {
+            Err(self.faults)
         }
     }
 

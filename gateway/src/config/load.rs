@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use gatehouse_envelope::secret::Secret;
 use gatehouse_redactor::{Engine, Policy};
 
-use super::check::Check;
+use super::check::{ADMIN_LISTEN, Check};
 use super::fault::Faults;
 use super::{Config, Redaction};
 
@@ -149,6 +149,21 @@ impl Config {
         environment: &Environment,
     ) -> Result<Config, Faults> {
         Check::new(environment).without_file(overrides)
+    }
+
+    /// Where a gateway of that configuration, or of none, serves health; the rest of the file is only
+    /// looked at for its form.
+    ///
+    /// # Errors
+    /// Every fault of the file's form, and of the address.
+    pub fn admin_listen(
+        file: Option<&Path>,
+        environment: &Environment,
+    ) -> Result<SocketAddr, Faults> {
+        match file {
+            Some(file) => Check::new(environment).admin_listen_of(&text_of(file)?),
+            None => Ok(ADMIN_LISTEN),
+        }
     }
 
     /// The embedded defaults and the echo provider on free loopback ports, for tests.

@@ -184,3 +184,78 @@ fn a_start_that_fails_leaves_no_key_behind_that_nobody_has_seen() {
         "nothing is written before the address is ours"
     );
 }
+
+/// The gateway beside it, killed whatever the test does.
+struct Up(std::process::Child);
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn health_is_0_beside_a_gateway_1_without_and_64_for_wrong_use() {
+    use std::io::{BufRead, BufReader};
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = file(
+        folder.path(),
+        "config_version = 1\nlisten = '127.0.0.1:0'\nadmin_listen = '127.0.0.1:0'\n\
+         [[provider]]\nname = 'echo'\nprotocol = 'echo'\n\
+         [ledger]\nappend_timeout = '20s'\n",
+    );
+    let mut gateway = Up(Command::new(env!("CARGO_BIN_EXE_gatehouse"))
+        .args(["up", "--no-model", "--config", &config, "--data"])
+        .arg(folder.path().join("data"))
+        .env_clear()
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the binary starts"));
+    let mut first = String::new();
+    let out = gateway.0.stdout.as_mut().expect("a pipe");
+    BufReader::new(out).read_line(&mut first).expect("a line");
+    let (_, admin) = first.trim_end().rsplit_once("http://").expect(&first);
+
+    let ran = run(&["health", "--admin", admin], "");
+    assert_eq!(
+        (ran.status, ran.out.as_str()),
+        (0, "ready\n"),
+        "{}",
+        ran.err
+    );
+    // As a probe in a container asks, by a file that names secrets which it has no business with.
+    let named = format!(
+        "config_version = 1\nadmin_listen = '{admin}'\n[[provider]]\nname = 'o'\n\
+         protocol = 'openai'\nbase_url = 'https://example.org'\napi_key = 'env:NOT_THERE'\n"
+    );
+    let named = file(folder.path(), &named);
+    assert_eq!(run(&["health", "--config", &named], "").status, 0);
+
+    drop(gateway);
+    let ran = run(&["health", "--admin", admin], "");
+    assert_eq!((ran.status, ran.out.as_str()), (1, ""));
+    assert!(
+        ran.err.starts_with("gatehouse: no answer from"),
+        "{}",
+        ran.err
+    );
+
+    let unnamed = file(
+        folder.path(),
+        "config_version = 1\nadmin_listen = '127.0.0.1:0'\n",
+    );
+    for wrong in [
+        &["--admin", "192.0.2.1:8081"][..],
+        &["--admin", "localhost"],
+        &["--admin", "127.0.0.1:0"],
+        &["--config", &unnamed],
+        &["--config", "/nonexistent"],
+        &["--config", &named, "--admin", admin],
+        &["now"],
+    ] {
+        let ran = run(&[&["health"], wrong].concat(), "");
+        assert_eq!(ran.status, 64, "{wrong:?} {}", ran.err);
+    }
+}
