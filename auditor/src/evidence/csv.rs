@@ -40,6 +40,14 @@ pub(super) fn write(
     Ok(())
 }
 
+/// A line of words and numbers of ours, or of texts of the log.
+pub(super) fn plain(
+    out: &mut dyn Write,
+    fields: impl IntoIterator<Item = impl AsRef<str>>,
+) -> Result<(), Failure> {
+    line(out, fields.into_iter().map(|text| field(text.as_ref())))
+}
+
 fn header(out: &mut dyn Write, names: &[String]) -> Result<(), Failure> {
     line(out, names.iter().map(|name| field(name)))
 }

@@ -2,6 +2,7 @@
 //! and print, and a signed manifest of every file.
 
 mod chart;
+mod counts;
 mod csv;
 mod manifest;
 mod markup;
@@ -17,7 +18,7 @@ use std::{
 
 use gatehouse_envelope::{
     digest::{Sha256, hex, sha256},
-    sign::{FileSigner, SignError},
+    sign::FileSigner,
 };
 use gatehouse_ledger::clock::{Clock, SystemClock, rfc3339};
 
@@ -26,6 +27,7 @@ use crate::{
     scan::{self, Part, Period, Source, Tested, exit_code, results, tally, test},
     views::Loaded,
 };
+use counts::Counts;
 use package::Package;
 
 /// What was typed.
@@ -104,10 +106,7 @@ fn period(asked: &Arguments, loaded: &Loaded) -> Result<Period, Failure> {
 }
 
 fn signer(path: &Path) -> Result<FileSigner, Failure> {
-    // A bare name has no folder to make the key in.
-    let signer = std::path::absolute(path)
-        .map_err(SignError::File)
-        .and_then(|path| FileSigner::open_or_create(&path, "gatehouse-auditor"));
+    let signer = FileSigner::open_or_create(path, "gatehouse-auditor");
     signer.map_err(|error| {
         let why = std::error::Error::source(&error).map(|source| format!(": {source}"));
         let why = why.unwrap_or_default();
@@ -209,9 +208,12 @@ fn write(
         let sql = format!("controls/{}.sql", control.id);
         package.text(&sql, &control.text)?;
     }
+    let counts = Counts::read(&loaded.database, facts.period)?;
+    package.file("charts/requests.csv", |out| counts.requests_csv(out))?;
+    package.file("charts/values.csv", |out| counts.values_csv(out))?;
     let json = format!("{:#}\n", results(tested, loaded, facts.period));
     package.text("results.json", &json)?;
-    package.text(report::NAME, &report::page(tested, loaded, facts)?)?;
+    package.text(report::NAME, &report::page(tested, loaded, facts, &counts))?;
     package.text("RUNME.txt", &runme(facts, &json))
 }
 
@@ -221,7 +223,7 @@ fn runme(facts: &Facts, results: &str) -> String {
     format!(
         "To make this package again, in a folder of your own, from the same log or a copy of it:\n\n\
          {}\n\n\
-         The files under population/, exceptions/ and controls/ come out byte for byte the same; so does\n\
+         The files under charts/, controls/, exceptions/ and population/ come out byte for byte the same; so does\n\
          results.json (sha256 {digest}) unless the log has grown since.\n\
          report.html, RUNME.txt and the manifest name the time and the command, and differ.\n\n\
          Program: {}\n\

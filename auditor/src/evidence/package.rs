@@ -28,7 +28,7 @@ impl Package {
                 root.display()
             )));
         }
-        for folder in ["population", "exceptions", "controls"] {
+        for folder in ["charts", "controls", "exceptions", "population"] {
             fs::create_dir(root.join(folder)).map_err(wrong)?;
         }
         Ok(Self {

@@ -4,9 +4,8 @@ use std::fmt::Write as _;
 
 use gatehouse_ledger::{clock::rfc3339, verify::Verdict};
 
-use super::{Facts, chart, markup::escape};
+use super::{Facts, chart, counts::Counts, markup::escape};
 use crate::{
-    cli::Failure,
     scan::{Outcome, Tested},
     views::{Cell, Loaded},
 };
@@ -36,25 +35,30 @@ pub(super) fn page(
     tested: &[Tested<'_>],
     loaded: &Loaded,
     facts: &Facts,
-) -> Result<String, Failure> {
+    counts: &Counts,
+) -> String {
     let mut out = String::with_capacity(1 << 16);
+    let (from, to) = (rfc3339(facts.period.from_us), rfc3339(facts.period.to_us));
     let _ = write!(
         out,
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <meta name=\"color-scheme\" content=\"light dark\">\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
-         <title>Gatehouse evidence, {} to {}</title><style>{STYLE}</style></head><body>\n\
-         <h1>Evidence from the audit log of Gatehouse</h1>\n",
-        rfc3339(facts.period.from_us),
-        rfc3339(facts.period.to_us)
+         <title>Gatehouse evidence, {from} to {to}</title><style>{STYLE}\
+         @page {{ @bottom-left {{ content: \"Gatehouse evidence, {from} to {to}\"; }} }}\n</style></head><body>\n\
+         <header><h1>Evidence from the audit log of Gatehouse</h1>\
+         <p>Period: {from} to {to}, the end excluded</p>",
     );
+    tiles(&mut out, tested);
+    out.push_str("</header>\n<main>\n");
     head(&mut out, loaded, facts);
     summary(&mut out, tested);
     let _ = write!(
         out,
         "<section><h2>Requests</h2>{}</section>\n<section><h2>Values found, by type</h2>{}</section>\n",
-        chart::requests(&loaded.database, facts.period)?,
-        chart::redactions(&loaded.database, facts.period)?
+        chart::requests(counts),
+        chart::values(counts)
     );
     out.push_str("<section><h2>What this does not cover</h2><ul>");
     for text in NOT_COVERED {
@@ -64,61 +68,91 @@ pub(super) fn page(
     for one in tested {
         control(&mut out, one);
     }
-    out.push_str("</body></html>\n");
-    Ok(out)
+    out.push_str("</main></body></html>\n");
+    out
+}
+
+/// How many tests ended how, the worst first.
+fn tiles(out: &mut String, tested: &[Tested<'_>]) {
+    out.push_str("<ul class=\"tiles\">");
+    for outcome in [
+        Outcome::Fail,
+        Outcome::Inconclusive,
+        Outcome::NotTested,
+        Outcome::Pass,
+    ] {
+        let count = tested.iter().filter(|one| one.outcome == outcome).count();
+        let class = if count == 0 { "none" } else { outcome.word() };
+        let _ = write!(
+            out,
+            "<li class=\"{class}\"><b>{count}</b> {}</li>",
+            word(outcome)
+        );
+    }
+    out.push_str("</ul>");
 }
 
 /// When, by what, over what.
 fn head(out: &mut String, loaded: &Loaded, facts: &Facts) {
     let report = &loaded.report;
     let verdict = match report.verdict() {
-        Verdict::Broken => "broken",
-        Verdict::CouldNotTell => "sound as far as can be told; see the gaps",
+        Verdict::Broken => "broken: see AL-01 and AL-02",
+        Verdict::CouldNotTell => "sound as far as can be told; see what the log cannot show",
         Verdict::Holds => "holds",
     };
     let trust = match &facts.trust {
         Some(digest) => digest.as_str(),
         None => "none: the signer is unknown, and no test can pass",
     };
-    let period = format!(
-        "{} to {} (which is no part of it)",
-        rfc3339(facts.period.from_us),
-        rfc3339(facts.period.to_us)
-    );
     let size = format!(
-        "{} records in {} streams, {} sessions; the first of {}",
-        loaded.records,
-        report.streams.len(),
-        report.sessions,
+        "{}, {}, {}; the first record at {}",
+        counted(loaded.records, "record"),
+        counted(report.streams.len() as u64, "stream"),
+        counted(report.sessions, "session"),
         rfc3339(loaded.first_us)
+    );
+    let horizon = format!(
+        "{}; past it the log proves nothing",
+        rfc3339(loaded.horizon_us)
     );
     let tool = format!(
         "gatehouse-auditor {}, {}",
         env!("CARGO_PKG_VERSION"),
         facts.tool
     );
-    let key = facts.key.as_deref().unwrap_or("not signed");
-    out.push_str("<table class=\"facts\">");
+    let key = match &facts.key {
+        Some(key) => format!("Ed25519 {key}"),
+        None => "none: the manifest is not signed".to_owned(),
+    };
+    out.push_str("<section><h2>What was read</h2><table class=\"facts\">");
     for (name, value) in [
-        ("Made (UTC)", facts.made.as_str()),
-        ("Period (UTC)", &period),
+        ("Made", facts.made.as_str()),
         ("Log", &facts.place),
         ("What the log holds", &size),
         ("Verification", verdict),
-        ("Horizon", &rfc3339(loaded.horizon_us)),
+        ("Horizon", &horizon),
         ("Trust file", trust),
         ("Command", &facts.command),
         ("Program", &tool),
-        ("Key of the manifest", key),
+        ("Signing key", &key),
     ] {
-        let _ = write!(out, "<tr><th>{name}</th><td>{}</td></tr>", escape(value));
+        let _ = write!(
+            out,
+            "<tr><th scope=\"row\">{name}</th><td>{}</td></tr>",
+            escape(value)
+        );
     }
-    out.push_str("</table>\n<p>All times are UTC. Past the horizon the log proves nothing.</p>\n");
+    out.push_str("</table>\n<p>All times are UTC.</p></section>\n");
+}
+
+fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
 }
 
 fn word(outcome: Outcome) -> &'static str {
     match outcome {
-        Outcome::Fail => "exceptions",
+        Outcome::Fail => "with exceptions",
         Outcome::Inconclusive => "inconclusive",
         Outcome::NotTested => "not tested",
         Outcome::Pass => "no exception",
@@ -127,16 +161,18 @@ fn word(outcome: Outcome) -> &'static str {
 
 fn summary(out: &mut String, tested: &[Tested<'_>]) {
     out.push_str(
-        "<section><h2>Results</h2><table class=\"results\"><thead><tr><th>Test</th><th></th>\
-         <th>SOC 2 TSC</th><th>ISO 27001</th><th>Population</th><th>Exceptions</th>\
-         <th>Result</th></tr></thead><tbody>",
+        "<section><h2>Results</h2><table class=\"results\"><thead><tr><th scope=\"col\">Test</th>\
+         <th scope=\"col\">What was tested, and which criteria it supports</th>\
+         <th scope=\"col\">Population</th><th scope=\"col\">Exceptions</th>\
+         <th scope=\"col\">Result</th></tr></thead><tbody>",
     );
     for one in tested {
         let control = one.control;
         let _ = write!(
             out,
-            "<tr><td><a href=\"#{id}\">{id}</a></td><td>{}</td><td>{}</td><td>{}</td>\
-             <td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"{}\">{}</td></tr>",
+            "<tr><td><a href=\"#{id}\">{id}</a></td><td>{}<small>TSC {}; ISO 27001 {}</small></td>\
+             <td class=\"n\" data-name=\"Population\">{}</td>\
+             <td class=\"n\" data-name=\"Exceptions\">{}</td><td class=\"{}\">{}</td></tr>",
             escape(&control.title),
             escape(&control.tsc),
             escape(&control.iso),
@@ -154,7 +190,7 @@ fn summary(out: &mut String, tested: &[Tested<'_>]) {
     );
 }
 
-/// One test on a page of its own.
+/// One test: what it is for, what it found, and the queries.
 fn control(out: &mut String, one: &Tested<'_>) {
     let control = one.control;
     let _ = write!(
