@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use gatehouse_redactor::{
     Direction, Engine, Field, Label, Policy, Pseudonyms, Vault,
-    body::redact_text,
+    body::{Means, redact_text},
     reply::{Channel, ReplyContext},
 };
 use libfuzzer_sys::fuzz_target;
@@ -37,7 +37,7 @@ static SESSION: LazyLock<Session> = LazyLock::new(|| {
         key: None,
         direction: Direction::Prompt,
     };
-    let _ = redact_text(VALUES, field, &engine, &policy, &mut vault, &Names);
+    let _ = redact_text(VALUES, field, Means::of_rules(&engine, &policy, &Names), &mut vault);
     let values: Vec<String> = vault.values().map(|(_, value)| value.to_owned()).collect();
     let token = |value: &String| vault.token(value).map(str::to_owned);
     let tokens: Vec<String> = values.iter().filter_map(token).collect();

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::dictionary::Lexicon;
 use crate::finding::{Field, Finding, Look, Open, ScanError};
+use crate::join::join;
 use crate::normalise::{self, View};
 use crate::pass::Pass;
 use crate::policy::Policy;
@@ -93,6 +94,12 @@ impl Engine {
         let mut pass = Pass::over(self, text, None)?;
         pass.findings.retain(|finding| finding.certain);
         Ok(self.without_ignored(text, resolve(pass.findings)))
+    }
+
+    /// The rules' findings in a text and the model's, as one: sorted, disjoint.
+    #[must_use]
+    pub fn join(&self, text: &str, rules: Vec<Finding>, model: Vec<Finding>) -> Vec<Finding> {
+        self.without_ignored(text, join(text, rules, model))
     }
 
     /// The byte before which `text` is settled: whatever is appended, the findings that start

@@ -37,6 +37,18 @@ pub enum ScanError {
     /// The automaton gave up.
     #[error("the search automaton gave up")]
     Automaton,
+    /// The model failed, or did not come to its end in its time.
+    #[error("the model did not come to its end")]
+    Model,
+    /// The model has more waiting than it can do in time.
+    #[error("the model has too much to do")]
+    Overloaded,
+    /// More new text than the model may be asked about at once.
+    #[error("the text is too long for the model")]
+    TooLongForModel,
+    /// Texts and answers do not fit each other, which must not happen.
+    #[error("a text has no answer")]
+    Unanswered,
     /// The text is longer than offsets can say (4 GiB).
     #[error("the text is too long to be searched")]
     TooLong,

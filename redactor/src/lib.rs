@@ -9,10 +9,14 @@ pub mod body;
 mod dictionary;
 mod encoded;
 mod engine;
+mod finder;
 mod finding;
+mod join;
 pub mod json;
 mod known;
 mod label;
+#[cfg(feature = "model")]
+pub mod model;
 mod normalise;
 mod pass;
 mod policy;
@@ -30,6 +34,7 @@ mod validate;
 mod vault;
 
 pub use engine::{Engine, EngineError};
+pub use finder::{Asked, Finder};
 pub use finding::{Field, Finding, Look, Open, ScanError};
 pub use label::{Label, LabelError};
 pub use policy::{

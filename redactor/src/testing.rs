@@ -76,7 +76,8 @@ impl Session {
             engine,
             vault,
         } = self;
-        crate::body::redact_text(text, field, engine, policy, vault, &Names)
+        let means = crate::body::Means::of_rules(engine, policy, &Names);
+        crate::body::redact_text(text, field, means, vault)
             .unwrap()
             .0
     }

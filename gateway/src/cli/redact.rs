@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use gatehouse_envelope::digest::MacKey;
 use gatehouse_envelope::random;
-use gatehouse_redactor::body::redact_text;
+use gatehouse_redactor::body::{Means, redact_text};
 use gatehouse_redactor::{Direction, Engine, Field, Finding, Label, Pseudonyms, Vault};
 
 use super::{Failure, Output, redaction};
@@ -102,7 +102,12 @@ fn block_without_values(
     // A vault of its own for each block keeps the memory bounded; the key makes equal tokens.
     let mut vault = Vault::new();
     let Redaction { policy, engine } = redaction;
-    let redacted = redact_text(block, FIELD, engine, policy, &mut vault, names);
+    let redacted = redact_text(
+        block,
+        FIELD,
+        Means::of_rules(engine, policy, names),
+        &mut vault,
+    );
     redacted
         .map(|(text, _)| text)
         .map_err(|refusal| Failure::Failed(refusal.to_string()))

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use gatehouse_envelope::digest::MacKey;
-use gatehouse_redactor::body::{Receipt, Refusal, redact_body};
+use gatehouse_redactor::body::{Means, Receipt, Refusal, redact_body};
 use gatehouse_redactor::json::{Document, Node, Splice};
 use gatehouse_redactor::{Engine, Label, Policy, Pseudonyms, Vault};
 
@@ -81,13 +81,12 @@ impl Screening<'_> {
             splice.remove_member(member);
         }
         let added = self.protocol.adjust(document, self.facts, &mut splice);
+        let names = Names::of(self.turn);
         let mut receipt = redact_body(
             document,
             self.protocol,
-            self.engine,
-            self.policy,
+            Means::of_rules(self.engine, self.policy, &names),
             &mut vault,
-            &Names::of(self.turn),
             &|text| self.turn.signed(text),
             &mut splice,
         )

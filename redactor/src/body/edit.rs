@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::Means;
+use super::gather::Answers;
 use super::plain::{How, blocked};
 use super::receipt::{Receipt, Refusal};
-use crate::finding::{Field, Finding};
+use crate::finding::Field;
 use crate::json::{Document, Kind, Limits, Node, escaped};
 use crate::known::Known;
 use crate::policy::{Action, Direction};
@@ -78,9 +79,9 @@ pub(crate) struct Search<'a> {
     pub(crate) receipt: Receipt,
     /// Entries whose tokens are put back: those from before this body.
     pub(super) expandable: usize,
-    /// Findings of the engine by text, in the order of the first pass.
-    pub(super) findings: Vec<Vec<Finding>>,
-    pub(super) next: usize,
+    /// What is found in each text; those that must show what they are by themselves are searched
+    /// in every pass.
+    pub(super) answers: Answers,
 }
 
 /// Runs a pass until the vault stops growing: a value learned in the last message is then also
@@ -94,24 +95,33 @@ pub(crate) fn settle<T>(
     mut pass: impl FnMut(&mut Search<'_>) -> Result<T, Refusal>,
 ) -> Result<(T, Receipt), Refusal> {
     let expandable = vault.len();
-    let mut findings = Vec::new();
+    let mut answers = Answers::default();
+    if means.finder.gathers() {
+        let mut search = Search {
+            means,
+            known: Known::new(vault)?,
+            vault,
+            receipt: Receipt::default(),
+            expandable,
+            answers: Answers::gathering(),
+        };
+        pass(&mut search)?;
+        answers = search.answers.ask(means.finder)?;
+    }
     let mut passes = 0;
     loop {
         let before = vault.len();
-        let known = Known::new(vault)?;
-        let receipt = Receipt::default();
         let mut search = Search {
             means,
+            known: Known::new(vault)?,
             vault,
-            known,
-            receipt,
+            receipt: Receipt::default(),
             expandable,
-            findings,
-            next: 0,
+            answers: answers.again(),
         };
         let out = pass(&mut search)?;
         let (receipt, after) = (search.receipt, search.vault.len());
-        findings = search.findings;
+        answers = search.answers;
         passes += 1;
         if after > MOST_VALUES {
             return Err(Refusal::TooManyValues);
@@ -299,11 +309,7 @@ mod tests {
     /// Runs passes of which each of the first `growing` learns a value, and counts them.
     fn passes(growing: usize) -> (Result<(), Refusal>, usize) {
         let mut session = Session::new();
-        let means = Means {
-            engine: &session.engine,
-            policy: &session.policy,
-            names: &Names,
-        };
+        let means = Means::of_rules(&session.engine, &session.policy, &Names);
         let mut passes = 0;
         let settled = settle(means, &mut session.vault, |search| {
             if passes < growing {

@@ -3,12 +3,14 @@
 
 mod check;
 mod edit;
+mod gather;
 mod media;
 mod plain;
 mod receipt;
 mod walk;
 
 use crate::engine::Engine;
+use crate::finder::Finder;
 use crate::finding::Field;
 use crate::json::{Document, Node, Splice};
 use crate::policy::{Direction, Policy};
@@ -58,10 +60,28 @@ pub trait Schema: Send + Sync {
 
 /// What a redaction needs beside the document.
 #[derive(Clone, Copy)]
-pub(crate) struct Means<'a> {
-    pub(crate) engine: &'a Engine,
-    pub(crate) policy: &'a Policy,
-    pub(crate) names: &'a dyn Pseudonyms,
+pub struct Means<'a> {
+    /// The rules; they alone judge what must show by itself, such as keys and ids.
+    pub engine: &'a Engine,
+    /// Who searches texts: the rules, or they and the model.
+    pub finder: &'a dyn Finder,
+    /// What to do with findings.
+    pub policy: &'a Policy,
+    /// How values are named.
+    pub names: &'a dyn Pseudonyms,
+}
+
+impl<'a> Means<'a> {
+    /// Rules alone.
+    #[must_use]
+    pub fn of_rules(engine: &'a Engine, policy: &'a Policy, names: &'a dyn Pseudonyms) -> Self {
+        Self {
+            engine,
+            finder: engine,
+            policy,
+            names,
+        }
+    }
 }
 
 /// Searches a body and enters the replacements into `splice`; what the splice removes already is
@@ -72,25 +92,14 @@ pub(crate) struct Means<'a> {
 ///
 /// # Errors
 /// If the body must not be sent; then the splice is to be thrown away.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "the seam between gateway and redactor, named by the contract"
-)]
 pub fn redact_body(
     document: &Document<'_>,
     schema: &dyn Schema,
-    engine: &Engine,
-    policy: &Policy,
+    means: Means<'_>,
     vault: &mut Vault,
-    names: &dyn Pseudonyms,
     signed: &dyn Fn(&str) -> bool,
     splice: &mut Splice<'_>,
 ) -> Result<Receipt, Refusal> {
-    let means = Means {
-        engine,
-        policy,
-        names,
-    };
     walk::Walk {
         document,
         schema,
@@ -108,16 +117,9 @@ pub fn redact_body(
 pub fn redact_text(
     text: &str,
     field: Field<'_>,
-    engine: &Engine,
-    policy: &Policy,
+    means: Means<'_>,
     vault: &mut Vault,
-    names: &dyn Pseudonyms,
 ) -> Result<(String, Receipt), Refusal> {
-    let means = Means {
-        engine,
-        policy,
-        names,
-    };
     let (mut edits, receipt) = edit::settle(means, vault, |search| {
         search.receipt.visited = 1;
         search.text(text, field, &edit::Place::bare())

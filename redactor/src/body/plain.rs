@@ -145,17 +145,12 @@ impl Search<'_> {
         }
     }
 
-    /// The engine's findings: searched in the first pass, remembered in later ones.
-    fn findings(&mut self, text: &str, how: How<'_>) -> Result<Vec<Finding>, Refusal> {
-        if self.next == self.findings.len() {
-            let found = match how {
-                How::Full(field) => self.means.engine.find(text, field)?,
-                How::Certain(_) => self.means.engine.find_certain(text)?,
-            };
-            self.findings.push(found);
-        }
-        let found = self.findings.get(self.next).cloned().unwrap_or_default();
-        self.next += 1;
+    /// What is found in a text.
+    pub(super) fn findings(&mut self, text: &str, how: How<'_>) -> Result<Vec<Finding>, Refusal> {
+        let found = match how {
+            How::Full(field) => self.answers.next(self.means.finder, text, field)?,
+            How::Certain(_) => self.means.engine.find_certain(text)?,
+        };
         Ok(found)
     }
 

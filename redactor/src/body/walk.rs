@@ -1,6 +1,7 @@
 //! The walk over a document: each leaf by its class, each key.
 
 use super::edit::{Edit, Place, Search, nearest_key, settle};
+use super::plain::How;
 use super::receipt::{Receipt, Refusal};
 use super::{Class, Grammar, Means, Schema, media};
 use crate::finding::Field;
@@ -95,7 +96,7 @@ impl Walk<'_> {
             key: None,
             direction: Direction::Prompt,
         };
-        let found = search.means.engine.find(&text, field)?;
+        let found = search.findings(&text, How::Full(field))?;
         let found = found
             .iter()
             .filter(|finding| !is_own(finding.start, finding.end));
