@@ -39,9 +39,9 @@ impl Talk {
             key: None,
             direction: gatehouse_redactor::Direction::Prompt,
         };
-        let (token, _) =
-            gatehouse_redactor::body::redact_text(OWN, field, &engine, &policy, &mut vault, &Names)
-                .unwrap();
+        let means = gatehouse_redactor::body::Means::of_rules(&engine, &policy, &Names);
+        let redacted = gatehouse_redactor::body::redact_text(OWN, field, means, &mut vault);
+        let (token, _) = redacted.unwrap();
         Self {
             engine,
             policy,
