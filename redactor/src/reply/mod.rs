@@ -6,6 +6,7 @@ mod json;
 mod open;
 mod receipt;
 mod span;
+mod spelling;
 mod string;
 mod text;
 mod tolerant;

@@ -1,7 +1,7 @@
 //! Matches that do not end: masked from their start, dropped until they end.
 
 use super::text::{Text, last_bytes};
-use super::tolerant::{Tokens, tokens};
+use super::tolerant::Tokens;
 use super::{Decided, ReplyRefusal, Sight};
 use crate::finding::Look;
 use crate::label::Label;
@@ -30,12 +30,8 @@ impl Text {
             return Ok(());
         };
         let start = (window + open.start).clamp(self.at, to);
-        let Tokens { found, .. } = tokens(self.slice(self.at..to), sight.cx.vault, true);
-        let found: Vec<_> = found
-            .into_iter()
-            .map(|(r, entry)| (self.at + r.start..self.at + r.end, entry))
-            .filter(|(range, _)| range.end <= start)
-            .collect();
+        let Tokens { mut found, .. } = self.tokens(sight, to, true);
+        found.retain(|token| token.range.end <= start);
         findings.retain(|(range, ..)| range.end <= start);
         let spans = self.spans(sight, &found, findings, start)?;
         self.release(sight, spans, start, out)?;

@@ -2,12 +2,17 @@
 
 use std::ops::Range;
 
+use super::spelling::Form;
 use super::text::Text;
+use super::tolerant::Token;
 use super::{ReplyRefusal, Sight};
 use crate::finding::{Finding, Look};
 use crate::label::Label;
 use crate::spans::is_sealed;
 use crate::vault::Shape;
+
+/// Bytes of a quote that may stand between a name and its value.
+const QUOTE: usize = 2;
 
 /// A finding of the engine: where, what, by which rule.
 pub(super) type Found = (Range<usize>, Label, &'static str);
@@ -15,13 +20,13 @@ pub(super) type Found = (Range<usize>, Label, &'static str);
 /// Something to replace: a token of the session, or a finding.
 pub(super) enum Span {
     Found(Range<usize>, Label, &'static str),
-    Token(Range<usize>, usize),
+    Token(Token),
 }
 
 impl Span {
     pub(super) fn range(&self) -> Range<usize> {
         match self {
-            Self::Found(range, ..) | Self::Token(range, _) => range.clone(),
+            Self::Found(range, ..) | Self::Token(Token { range, .. }) => range.clone(),
         }
     }
 }
@@ -68,7 +73,7 @@ impl Text {
     pub(super) fn spans(
         &self,
         sight: &Sight<'_>,
-        found: &[(Range<usize>, usize)],
+        found: &[Token],
         findings: Vec<Found>,
         limit: usize,
     ) -> Result<Vec<Span>, ReplyRefusal> {
@@ -79,10 +84,19 @@ impl Text {
         {
             let mut inside = found
                 .iter()
+                .map(|token| (&token.range, token.entry))
                 .filter(|(token, _)| token.start < range.end && range.start < token.end)
                 .peekable();
             if inside.peek().is_none() {
-                spans.push(Span::Found(range, label, rule));
+                // To the rules `<PASSWORD_k7q2mz>` is a tag, and what stands behind it its value.
+                let tags = found.iter().map(|token| token.range.end);
+                let tags = tags.chain(self.tag);
+                match tags.filter(|end| *end <= range.start).max() {
+                    Some(end) if range.start - end <= QUOTE => {
+                        self.rest(sight, end..range.end, &mut spans)?;
+                    }
+                    _ => spans.push(Span::Found(range, label, rule)),
+                }
                 continue;
             }
             let inside: Vec<_> = inside.collect();
@@ -107,8 +121,8 @@ impl Text {
                 from = from.max(next);
             }
         }
-        let tokens = found.iter().filter(|(range, _)| range.start < limit);
-        spans.extend(tokens.map(|(range, entry)| Span::Token(range.clone(), *entry)));
+        let tokens = found.iter().filter(|token| token.range.start < limit);
+        spans.extend(tokens.cloned().map(Span::Token));
         spans.sort_by_key(|span| span.range().start);
         Ok(spans)
     }
@@ -147,7 +161,7 @@ impl Text {
         span: &Span,
     ) -> Result<Option<(String, bool)>, ReplyRefusal> {
         match span {
-            Span::Token(_, entry) => {
+            Span::Token(Token { entry, form, .. }) => {
                 let Some(entry) = sight.cx.vault.entry(*entry) else {
                     return Ok(None);
                 };
@@ -156,7 +170,8 @@ impl Text {
                     return Ok(None);
                 }
                 sight.receipt.restore(entry.label, sight.destination);
-                Ok(Some((entry.value.clone(), entry.shape == Shape::Number)))
+                let bare = *form == Form::Plain && entry.shape == Shape::Number;
+                Ok(Some((form.written(&entry.value), bare)))
             }
             Span::Found(range, label, rule) => {
                 // The window's own text shows whether a mask of ours stands there.

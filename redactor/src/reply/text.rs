@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use super::receipt::LookAlikes;
 use super::span::Span;
-use super::tolerant::{Tokens, tokens};
+use super::tolerant::{Token, Tokens, tokens};
 use super::{Decided, ReplyRefusal, Sight};
 use crate::engine::Engine;
 use crate::finding::{Field, Look, Open};
@@ -39,6 +39,8 @@ pub(super) struct Text {
     pub(super) floor: usize,
     /// A masked match that has not ended, and its last bytes.
     pub(super) open: Option<(Open, String)>,
+    /// Where the last token of the session ended.
+    pub(super) tag: Option<usize>,
     key: Option<String>,
     pub(super) certain_only: bool,
     alike: LookAlikes,
@@ -54,6 +56,7 @@ impl Text {
             at: 0,
             floor: 0,
             open: None,
+            tag: None,
             key,
             certain_only: false,
             alike: LookAlikes::default(),
@@ -144,31 +147,39 @@ impl Text {
         let (at, window) = (self.at, self.window());
         let look = self.look(sight, window..to, last)?;
         let settled = if last { to } else { window + look.settled };
-        let Tokens { found, hold } = tokens(self.slice(at..to), sight.cx.vault, last);
-        let found: Vec<_> = found
-            .into_iter()
-            .map(|(r, entry)| (at + r.start..at + r.end, entry))
-            .collect();
+        let Tokens { found, hold } = self.tokens(sight, to, last);
         let cell = self.boundary((at / CELL + 1) * CELL).min(to);
-        let mut limit = settled.min(at + hold).min(cell);
+        let mut limit = settled.min(hold).min(cell);
         if limit <= at {
             return Ok(Some(look));
         }
         let findings = self.findings(&look, window);
         // A span that is not whole yet waits, and so does everything behind it.
-        for (range, _) in &found {
+        for Token { range, .. } in &found {
             if range.start < limit && range.end > settled {
                 limit = range.start;
             }
         }
         for (range, ..) in &findings {
-            if range.start < limit && range.end > settled.min(at + hold) {
+            if range.start < limit && range.end > settled.min(hold) {
                 limit = range.start;
             }
         }
         let spans = self.spans(sight, &found, findings, limit)?;
         self.release(sight, spans, limit, out)?;
         Ok((self.at == at).then_some(look))
+    }
+
+    /// The session's tokens in what is undecided up to `to`.
+    pub(super) fn tokens(&self, sight: &Sight<'_>, to: usize, last: bool) -> Tokens {
+        let at = self.at;
+        let before = self.slice(self.base..at).chars().next_back();
+        let mut tokens = tokens(self.slice(at..to), before, sight.cx.vault, last);
+        tokens.hold += at;
+        for token in &mut tokens.found {
+            token.range = at + token.range.start..at + token.range.end;
+        }
+        tokens
     }
 
     /// Enters the replacements and counts the text up to `limit`, or the end of the last span,
@@ -184,6 +195,9 @@ impl Text {
             let range = span.range();
             if range.start < self.at {
                 continue;
+            }
+            if matches!(span, Span::Token(_)) {
+                self.tag = Some(range.end);
             }
             if let Some((text, number)) = self.replacement(sight, &span)? {
                 self.keep(sight, range.start);

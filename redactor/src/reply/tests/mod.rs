@@ -2,6 +2,7 @@
 //! place (see [`Session::streamed`]).
 
 mod search;
+mod spellings;
 
 use super::*;
 use crate::testing::{CARD, LENA, Names, Session};
@@ -52,26 +53,6 @@ fn tokens_come_back_and_unknown_ones_do_not() {
     .unwrap();
     assert_eq!(receipt.unresolved, 1);
     assert_eq!(receipt.restored["text"][&Label::EMAIL], 1);
-}
-
-#[test]
-fn tokens_come_back_from_any_spelling() {
-    let mut session = Session::new();
-    let token = session.learn(Label::EMAIL, LENA);
-    let inner = token.trim_matches(['<', '>']).to_owned();
-    for spelling in [
-        token.to_ascii_lowercase(),
-        format!("< {inner} >"),
-        format!("\\u003c{inner}\\u003e"),
-        format!("\\<{}\\>", inner.replace('_', "\\_")),
-        format!("<{}>", inner.replace('_', "\\_")),
-    ] {
-        assert_eq!(
-            session.text(&format!("to {spelling}."), &[]),
-            format!("to {LENA}."),
-            "{spelling}"
-        );
-    }
 }
 
 #[test]
