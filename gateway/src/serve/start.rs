@@ -45,6 +45,11 @@ impl StartError {
             cause: cause.to_string(),
         }
     }
+
+    /// With the address, as the configuration has it.
+    fn at(setting: &'static str, address: SocketAddr) -> impl FnOnce(std::io::Error) -> Self {
+        move |cause| Self::of(setting)(format!("{address}: {cause}"))
+    }
 }
 
 /// A running gateway.
@@ -72,9 +77,8 @@ pub struct Running {
 pub async fn up(config: Config) -> Result<Running, StartError> {
     // What fails most often comes first, before anything is written.
     let callers = bind(config.listen).await?;
-    let admin = Health::bind(config.admin_listen)
-        .await
-        .map_err(StartError::of("admin listener"))?;
+    let admin = Health::bind(config.admin_listen).await;
+    let admin = admin.map_err(StartError::at("admin_listen", config.admin_listen))?;
     let office = Office::open(&config)
         .await
         .map_err(StartError::of("data directory"))?;
@@ -136,9 +140,8 @@ struct Doors {
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
-    TcpListener::bind(address)
-        .await
-        .map_err(StartError::of("listener"))
+    let listener = TcpListener::bind(address).await;
+    listener.map_err(StartError::at("listen", address))
 }
 
 impl Running {

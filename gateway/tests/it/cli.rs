@@ -178,7 +178,11 @@ fn a_start_that_fails_leaves_no_key_behind_that_nobody_has_seen() {
         "",
     );
     assert_eq!(ran.status, 1);
-    assert!(ran.err.contains("listener"), "{}", ran.err);
+    assert!(
+        ran.err.contains(&format!("listen: {address}: ")),
+        "{}",
+        ran.err
+    );
     assert!(
         !data.exists(),
         "nothing is written before the address is ours"
