@@ -1,5 +1,6 @@
 """Reports for the browser, made by the auditor from the log of a real gateway."""
 
+import csv
 import http.server
 import json
 import os
@@ -42,25 +43,35 @@ class Provider(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def ask(origin, key, content):
-    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": content}]}).encode()
+def send(method, url, key, body=None):
+    """Status and body of an answer."""
     headers = {"authorization": f"Bearer {key}", "content-type": "application/json"}
-    request = urllib.request.Request(f"{origin}/v1/chat/completions", body, headers)
+    request = urllib.request.Request(url, body and json.dumps(body).encode(), headers, method=method)
     try:
         with urllib.request.urlopen(request, timeout=60) as response:
-            return response.status
+            return response.status, response.read()
     except urllib.error.HTTPError as error:
-        return error.code
+        return error.code, error.read()
 
 
-def converse(origin, key):
-    """Some requests that are admitted, and some that are refused."""
+def ask(origin, key, content, **more):
+    body = {"model": "m", "messages": [{"role": "user", "content": content}], **more}
+    return send("POST", f"{origin}/v1/chat/completions", key, body)[0]
+
+
+def converse(origin, key, other):
+    """Requests that are admitted, and requests that are refused for several reasons."""
     for number in range(5):
         text = f"I am caller{number}@example.org, my card is 4111 1111 1111 1111 and my IBAN GB82 WEST 1234 5698 7654 32"
         assert ask(origin, key, text) == 200
-    assert ask(origin, key, "Nothing of interest.") == 200
+    session = json.loads(send("POST", f"{origin}/v1/sessions", key, {})[1])
+    assert ask(origin, key, "Nothing of interest.", session_id=session["session_id"]) == 200
+    assert ask(origin, other, "Whose is it?", session_id=session["session_id"]) == 404
+    assert send("DELETE", f"{origin}/v1/sessions/{session['reference']}", key)[0] in (200, 204)
+    assert ask(origin, key, "Too late.", session_id=session["session_id"]) == 404
     picture = [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}]
     assert [ask(origin, key, picture) for _ in range(2)] == [422, 422]
+    assert ask(origin, "gk_" + "A" * 43, "Let me in.") == 401
 
 
 @pytest.fixture(scope="session")
@@ -85,7 +96,9 @@ def data(tmp_path_factory):
             if "Anthropic(" in line:
                 break
         origin, key = re.search(r"listens on (\S+);", printed)[1], re.search(r"gk_\S+", printed)[0]
-        converse(origin, key)
+        create = [GATEWAY, "key", "create", "--name", "second", "--data", folder / "data"]
+        made = subprocess.run(create, check=True, env={}, capture_output=True, text=True)
+        converse(origin, key, made.stdout.strip())
         gateway.send_signal(signal.SIGTERM)
         assert gateway.wait(60) == 0
     finally:
@@ -107,8 +120,6 @@ class Package:
         self.report = self.out / "report.html"
 
     def csv(self, name):
-        import csv
-
         with open(self.out / name, newline="") as file:
             return list(csv.DictReader(file))
 

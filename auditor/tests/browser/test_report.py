@@ -147,7 +147,7 @@ def test_the_chart_of_requests_shows_what_the_log_holds(browser, package):
     for row in package.csv("population/RD-01.csv"):
         counted[(int(row["ts_us"]) - begin) * PARTS // (end - begin)] += 1
     assert [int(row["admitted"]) for row in rows] == counted
-    assert sum(counted) == 6 and sum(int(row["refused"]) for row in rows) == 2
+    assert sum(counted) == 6 and sum(int(row["refused"]) for row in rows) == 4
     browser.open(package.report)
     [plot] = boxes(browser, ".requests svg")
     assert plot["width"] > 500 and plot["height"] == 150
@@ -171,7 +171,7 @@ def test_the_chart_of_requests_shows_what_the_log_holds(browser, package):
         middle = bar["x"] + bar["width"] / 2, bar["y"] + bar["height"] / 2
         assert browser.colour(*middle) == (ADMITTED if kind == "admitted" else REFUSED)
     key = browser.js("document.querySelector('.requests figcaption').innerText")
-    assert "6 admitted" in key and "2 refused" in key and f"the highest is {most}" in key
+    assert "6 admitted" in key and "4 refused" in key and f"the highest is {most}" in key
 
 
 def test_the_chart_of_values_shows_what_was_found(browser, package):
@@ -286,7 +286,13 @@ def test_every_field_of_the_gateway_has_its_column(package):
     for table in ("records", "labels", "checks"):
         assert [*made.execute(columns, [table])] == [*bare.execute(columns, [table])]
     kinds = {kind for kind, in made.execute("SELECT DISTINCT kind FROM records")}
-    assert {"exchange.admitted", "exchange.settled", "exchange.refused", "writer.close"} <= kinds
+    assert kinds >= {
+        "admin.change", "auth.deny", "config.snapshot", "exchange.admitted", "exchange.refused",
+        "exchange.settled", "policy.load", "session.close", "session.open", "writer.close", "writer.open",
+    }
+    absent = "SELECT absent_reason, absent_session, absent_owner FROM records WHERE absent_reason IS NOT NULL ORDER BY seq"
+    [(_, session, owner), closed] = made.execute(absent).fetchall()
+    assert session.startswith("s_") and owner and closed == ("closed", None, None)
 
 
 def test_the_second_query_of_the_readme_finds_the_same(package):
