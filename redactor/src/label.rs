@@ -51,10 +51,14 @@ labels! {
     CONNECTION_STRING,
     /// A payment card number.
     CREDIT_CARD,
+    /// An address of a crypto-currency wallet.
+    CRYPTO,
     /// A plain date.
     DATE,
     /// A date of birth.
     DATE_OF_BIRTH,
+    /// A number of one device: IMEI, serial number, advertising id.
+    DEVICE_ID,
     /// A driving licence number.
     DRIVER_LICENSE,
     /// A mail address.

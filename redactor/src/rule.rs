@@ -29,6 +29,9 @@ pub(crate) enum Tail {
     Block,
     /// One value: quoted, or up to white space.
     Value,
+    /// The next bytes, at most so many: a check reads as much of them as the value takes. Until
+    /// they are all there, nothing is decided.
+    Near(usize),
 }
 
 /// Bytes that a run may hold.
@@ -163,4 +166,6 @@ pub(crate) enum Judge {
     Always(u8),
     /// The function decides.
     Check(Check),
+    /// The value behind a cue or of a shape, as its scheme says.
+    Scheme(&'static crate::rules::Scheme, crate::rules::Anchor),
 }

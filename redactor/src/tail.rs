@@ -35,13 +35,25 @@ pub(crate) fn read(tail: Tail, text: &str, at: usize) -> Extent {
         Tail::Run(class) => plain(rest.bytes().position(|b| !class.holds(b))),
         Tail::Block => plain(block(rest)),
         Tail::Value => value(rest, at),
+        Tail::Near(most) => near(text, at, most),
+    }
+}
+
+fn near(text: &str, at: usize, most: usize) -> Extent {
+    let wanted = at.saturating_add(most);
+    let end = text.floor_char_boundary(wanted);
+    Extent {
+        end,
+        value: (at, end),
+        quote: None,
+        open: wanted > text.len(),
     }
 }
 
 /// Where a match that is open at the start of `more` ends in it. See [`crate::Open::end`].
 pub(crate) fn end(tail: Tail, quote: Option<Quote>, more: &str) -> Option<usize> {
     match (tail, quote) {
-        (Tail::None, _) => Some(0),
+        (Tail::None | Tail::Near(_), _) => Some(0),
         (Tail::Run(class), _) => more.bytes().position(|b| !class.holds(b)),
         (Tail::Block, _) => block(more),
         (Tail::Value, Some(quote)) => {

@@ -42,6 +42,11 @@ impl Memo {
                 false => Reading::Whole(extent),
             };
         }
+        if let Tail::Near(_) = tail {
+            let extent = tail::read(tail, text, head);
+            *steps += extent.end.saturating_sub(head);
+            return Reading::Whole(extent);
+        }
         let reusable = |(known, from, extent): &&(Tail, usize, Extent)| {
             *known == tail && *from <= head && head < extent.end
         };

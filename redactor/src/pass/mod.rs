@@ -12,7 +12,7 @@ use self::memo::{Memo, Reading};
 use crate::engine::Engine;
 use crate::finding::{Finding, Open, ScanError};
 use crate::normalise::{View, is_format};
-use crate::rule::{Candidate, Hit, Judge, Left, Rule};
+use crate::rule::{Candidate, Hit, Judge, Left, Rule, Tail};
 use crate::rules;
 use crate::scan::{Run, Session};
 use crate::tail::Extent;
@@ -139,7 +139,8 @@ impl Search<'_, '_> {
             sink.settled = sink.settled.min(start);
         }
         if let Some(hit) = hit {
-            if extent.open {
+            // A value that is only looked for nearby has an end: it is held, never masked blindly.
+            if extent.open && !matches!(rule.tail, Tail::Near(_)) {
                 let (label, name) = (hit.label, rule.name);
                 let (tail, quote) = (rule.tail, extent.quote);
                 sink.opens(Open {
@@ -222,6 +223,7 @@ impl Place<'_> {
         match rule.judge {
             Judge::Always(score) => candidate.whole(rule.label, score),
             Judge::Check(check) => check(&candidate),
+            Judge::Scheme(scheme, anchor) => scheme.judge(&candidate, anchor),
         }
     }
 }

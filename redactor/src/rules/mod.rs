@@ -4,10 +4,12 @@ mod assigned;
 mod bank;
 mod block;
 mod card;
+mod cue;
 pub(crate) mod custom;
 mod dates;
 mod mail;
 mod names;
+mod national;
 mod network;
 mod phone;
 mod secrets;
@@ -19,6 +21,7 @@ mod worth;
 use crate::label::Label;
 use crate::rule::{Check, Judge, Left, Rule, Tail};
 
+pub(crate) use cue::{Anchor, Scheme};
 pub(crate) use names::{names_secret, under_key};
 use worth::Worth;
 
@@ -36,6 +39,7 @@ pub(crate) fn built_in() -> Vec<Rule> {
         secrets::rules(),
         assigned::rules(),
         spoken::rules(),
+        cue::rules(),
     ]
     .concat()
 }

@@ -1,0 +1,185 @@
+//! Values that are known by the words before them: `passport no. A0750176`, `<dob>1990-01-02`.
+//!
+//! A scheme says what its values are called, how they are written and, where the issuer
+//! publishes a check digit, how it is reckoned. Behind a cue the check only adds confidence;
+//! without one only schemes that a check can tell from other numbers are taken.
+
+mod dated;
+mod money;
+mod papers;
+mod people;
+mod things;
+mod value;
+
+use crate::label::Label;
+use crate::rule::{Candidate, Hit, Judge, Left, Rule, Tail};
+
+pub(super) use self::value::Value;
+
+/// Bytes behind a cue in which its value has to end.
+const NEAR: usize = 64;
+
+/// A kind of value: what it is called, how it is written, how it is checked.
+pub(crate) struct Scheme {
+    /// Names it in records.
+    pub(crate) name: &'static str,
+    pub(crate) label: Label,
+    /// What stands before a value, in lower case; a space also stands for `_`, `-` and nothing.
+    pub(super) cues: &'static [&'static str],
+    /// What a value behind a cue looks like.
+    pub(super) value: Value,
+    /// A regular expression for values without a cue; empty if none can be told by itself.
+    pub(super) bare: &'static str,
+    /// Whether letters and digits, without separators and in upper case, are valid.
+    pub(super) check: Option<fn(&[u8]) -> bool>,
+}
+
+/// What led to a candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Anchor {
+    /// A cue; the value is in the tail.
+    Cue,
+    /// The shape of the value, which is the whole match.
+    Shape,
+}
+
+/// Words and marks between a cue and its value.
+const GLUE: &str = concat!(
+    r"(?:[ _.-]{0,2}(?:no|nos|nr|nrs|num|number|numbers|numer|numeru|numero|num\xC3\xA9ro|n\xC3\xBAmero|nummer|id|code|key|value|val|field|ul|ului|n\xC2\xB0|n\xC2\xBA|#|\xE2\x84\x96))?",
+    r#"\.?(?:\\?["'`])?[\])]?[ \t]{0,4}"#,
+    r"(?:(?:is|was|are|on|in|file|of|for|the|my|his|her|their|your|to|as|ist|lautet|am|dnia|dne|le|il|em|op|den|est|es|\xC3\xA8|\xC3\xA9|wynosi|to|je|er|\xC3\xA4r|on|=>|:=|==|[:=#>|(,~-])[ \t]{0,4}){0,3}",
+    r#"(?:\\?["'`])?"#
+);
+
+pub(super) fn rules() -> Vec<Rule> {
+    let own = [
+        papers::SCHEMES,
+        money::SCHEMES,
+        things::SCHEMES,
+        people::SCHEMES,
+        dated::SCHEMES,
+    ];
+    own.into_iter()
+        .chain(super::national::schemes())
+        .flatten()
+        .flat_map(Scheme::rules)
+        .collect()
+}
+
+impl Scheme {
+    fn rules(&'static self) -> Vec<Rule> {
+        let mut rules = Vec::with_capacity(2);
+        if !self.cues.is_empty() {
+            let names: Vec<String> = self.cues.iter().map(|cue| spelled(cue)).collect();
+            rules.push(Rule {
+                name: self.name,
+                label: self.label,
+                head: format!("(?i)(?:{}){GLUE}", names.join("|")).into(),
+                left: Left::Any,
+                tail: Tail::Near(NEAR),
+                judge: Judge::Scheme(self, Anchor::Cue),
+            });
+        }
+        if !self.bare.is_empty() {
+            rules.push(Rule {
+                name: self.name,
+                label: self.label,
+                head: self.bare.into(),
+                left: Left::Number,
+                tail: Tail::None,
+                judge: Judge::Scheme(self, Anchor::Shape),
+            });
+        }
+        rules
+    }
+
+    /// What the candidate is by this scheme.
+    pub(crate) fn judge(&self, candidate: &Candidate<'_>, anchor: Anchor) -> Option<Hit> {
+        match anchor {
+            Anchor::Cue => self.behind_cue(candidate),
+            Anchor::Shape => self.by_shape(candidate),
+        }
+    }
+
+    fn behind_cue(&self, candidate: &Candidate<'_>) -> Option<Hit> {
+        let bytes = candidate.text.as_bytes();
+        let letter = |at: Option<usize>| {
+            at.and_then(|at| bytes.get(at))
+                .is_some_and(u8::is_ascii_alphabetic)
+        };
+        // `vine`, `einfach`: a longer word that only begins like a cue.
+        if letter(candidate.head.checked_sub(1)) && letter(Some(candidate.head)) {
+            return None;
+        }
+        let rest = candidate.text.get(candidate.head..candidate.end)?;
+        let (from, to) = self.value.read(rest)?;
+        let value = rest.get(from..to).unwrap_or_default();
+        let valid = self.check.is_some_and(|check| check(&self.compact(value)));
+        Some(Hit {
+            start: candidate.head + from,
+            end: candidate.head + to,
+            label: self.label,
+            score: if valid { 96 } else { 90 },
+            certain: false,
+        })
+    }
+
+    /// Letters and digits alone; in upper case, unless case is a part of the value.
+    fn compact(&self, value: &str) -> Vec<u8> {
+        let cased = self.label == Label::CRYPTO;
+        let plain = |b: u8| if cased { b } else { b.to_ascii_uppercase() };
+        value
+            .bytes()
+            .filter(u8::is_ascii_alphanumeric)
+            .map(plain)
+            .collect()
+    }
+
+    fn by_shape(&self, candidate: &Candidate<'_>) -> Option<Hit> {
+        let next = candidate.next();
+        let goes_on = next.is_some_and(|b| b.is_ascii_alphanumeric() || b"_@".contains(&b))
+            || (next.is_some_and(|b| b"-./".contains(&b))
+                && candidate
+                    .text
+                    .as_bytes()
+                    .get(candidate.end + 1)
+                    .is_some_and(u8::is_ascii_alphanumeric));
+        let hangs = candidate
+            .previous()
+            .is_some_and(|b| b"-/+#=&@%:$".contains(&b))
+            && candidate.previous() != Some(b'=')
+            && candidate.previous() != Some(b':');
+        if goes_on || hangs || candidate.context.denies() {
+            return None;
+        }
+        let valid = self.check?(&self.compact(candidate.matched()));
+        valid.then(|| candidate.whole(self.label, 84)).flatten()
+    }
+}
+
+/// A cue as a pattern: bytes beyond ASCII spelled out, in both cases where there are two.
+fn spelled(cue: &str) -> String {
+    let mut out = String::new();
+    for c in cue.chars() {
+        match c {
+            ' ' => out.push_str(r"[ \t_.-]{0,2}"),
+            '\'' => out.push_str(r"(?:'|\xE2\x80\x99)?"),
+            '.' => out.push_str(r"\."),
+            c if c.is_ascii() => out.push(c),
+            c => {
+                let upper = c.to_uppercase().next().unwrap_or(c);
+                let forms = [escaped(c), escaped(upper)];
+                out.push_str(&format!("(?:{})", forms.join("|")));
+            }
+        }
+    }
+    out
+}
+
+fn escaped(c: char) -> String {
+    let mut buffer = [0; 4];
+    c.encode_utf8(&mut buffer)
+        .bytes()
+        .map(|b| format!(r"\x{b:02X}"))
+        .collect()
+}
