@@ -19,6 +19,7 @@ mod label;
 pub mod model;
 mod normalise;
 mod pass;
+mod people;
 mod policy;
 pub mod reply;
 mod resolve;

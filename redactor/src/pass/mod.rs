@@ -12,6 +12,7 @@ use self::memo::{Memo, Reading};
 use crate::engine::Engine;
 use crate::finding::{Finding, Open, ScanError};
 use crate::normalise::{View, is_format};
+use crate::people;
 use crate::rule::{Candidate, Hit, Judge, Left, Rule, Tail};
 use crate::rules;
 use crate::scan::{Run, Session};
@@ -70,6 +71,7 @@ impl Search<'_, '_> {
         };
         self.heads(text, &mut sink)?;
         self.words(text, &mut sink);
+        self.people(text, &mut sink);
         self.field(text, &mut sink);
         let mut pass = sink.map_back(source, &view);
         self.hidden(source, &mut pass)?;
@@ -153,6 +155,17 @@ impl Search<'_, '_> {
             }
             sink.hits.push((hit, rule.name));
         }
+    }
+
+    /// Names of people. Not in what an encoded run holds: chance makes names of any bytes.
+    fn people(&self, text: &str, sink: &mut Sink) {
+        if self.depth > 0 {
+            return;
+        }
+        let found = people::find(text);
+        sink.settled = sink.settled.min(found.settled);
+        sink.hits
+            .extend(found.hits.into_iter().map(|hit| (hit, "name")));
     }
 
     fn words(&self, text: &str, sink: &mut Sink) {

@@ -31,6 +31,9 @@ const AUTHORIZATION: &str = r#"(?i)(?:proxy-)?authorization(?:\\?["'`])?\]?[ \t]
 const BEARER: &str = r"(?i)bearer[ ]{1,3}";
 const FLAG: &str = r"(?i)--?(?:[a-z0-9]{1,16}[-_]){0,3}(?:password|passwd|passphrase|pass|pwd|token|secret|api-?key|apikey|access-key|secret-key|auth-token|credentials?)(?:[-_][a-z]{1,12}){0,2} {1,2}";
 const USER: &str = r#"(?:-u|--user|--proxy-user)[ =]{0,2}["']?[A-Za-z0-9_.@+-]{1,64}:"#;
+const USER_NAME: &str = r#"(?:-u|--user|--proxy-user)[ =]{0,2}["']?"#;
+/// Bytes behind the flag in which name, colon and the beginning of the password stand.
+const LOGIN: usize = 96;
 const LISTED: &str = r#"(?i)name\\?["']?[ \t]{0,4}[:=][ \t]{0,4}\\?["']?[a-z0-9_.-]{0,32}(?:password|passwd|pwd|secret|token|api_?key|access_?key|private_?key)[a-z0-9_]{0,16}\\?["']?[,;]?[ \t\r\n]{1,12}\\?["']?value\\?["']?[ \t]{0,4}[:=][ \t]{0,4}"#;
 
 const CLIENT: &str = r#"(?:mysql|mysqldump|mysqladmin|mariadb|redis-cli|sshpass|mongosh?)(?: [^\n|;&]{0,120})? -(?:p|a )["']?"#;
@@ -63,6 +66,13 @@ pub(super) fn rules() -> Vec<Rule> {
         ),
         checked("flag", Label::PASSWORD, FLAG, any, flag),
         checked("user-flag", Label::PASSWORD, USER, any, user),
+        checked(
+            "user-flag-name",
+            Label::USERNAME,
+            USER_NAME,
+            (Left::Token, Tail::Near(LOGIN)),
+            user_name,
+        ),
         checked("client-flag", Label::PASSWORD, CLIENT, any, listed),
         checked("password-quoted", Label::PASSWORD, QUOTED, any, quoted),
         checked(
@@ -171,6 +181,30 @@ fn user(candidate: &Candidate<'_>) -> Option<Hit> {
     (fits && alone && (sure || candidate.context.names(&["curl", "wget", "http", "https"])))
         .then(|| candidate.valued(Label::PASSWORD, 88))
         .flatten()
+}
+
+/// The name before the password of `curl -u name:password`.
+fn user_name(candidate: &Candidate<'_>) -> Option<Hit> {
+    let rest = candidate.text.get(candidate.head..candidate.end)?;
+    let (name, rest) = rest.split_once(':')?;
+    let inside = |b: u8| b.is_ascii_alphanumeric() || b"_.@+-".contains(&b);
+    let known = ["admin", "root", "user", "username", "test", "x", "api"].contains(&name);
+    let password = rest
+        .split([' ', '"', '\'', '\n'])
+        .next()
+        .unwrap_or_default();
+    let secret = Worth::of(password) >= Worth::Chosen
+        || (Worth::of(password) == Worth::Word && candidate.context.names(&["curl", "wget"]));
+    if name.len() < 3 || known || !secret || !name.bytes().all(inside) {
+        return None;
+    }
+    Some(Hit {
+        start: candidate.head,
+        end: candidate.head + name.len(),
+        label: Label::USERNAME,
+        score: 84,
+        certain: false,
+    })
 }
 
 fn quoted(candidate: &Candidate<'_>) -> Option<Hit> {

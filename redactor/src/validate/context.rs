@@ -42,7 +42,7 @@ impl<'t> Context<'t> {
             .iter()
             .rposition(|b| !b.is_ascii_alphabetic())
             .map_or(0, |at| at + 1);
-        between.len() <= 3 && is_one_of(word.get(start..).unwrap_or_default(), OTHERS)
+        between.len() <= 5 && is_one_of(word.get(start..).unwrap_or_default(), OTHERS)
     }
 }
 

@@ -102,19 +102,25 @@ impl Scheme {
     }
 
     fn behind_cue(&self, candidate: &Candidate<'_>) -> Option<Hit> {
-        let bytes = candidate.text.as_bytes();
-        let letter = |at: Option<usize>| {
-            at.and_then(|at| bytes.get(at))
-                .is_some_and(u8::is_ascii_alphabetic)
-        };
-        // `vine`, `einfach`: a longer word that only begins like a cue.
-        if letter(candidate.head.checked_sub(1)) && letter(Some(candidate.head)) {
+        let cue = candidate.text.get(candidate.start..candidate.head)?;
+        let glued = !cue.ends_with(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric());
+        let next = candidate.text.as_bytes().get(candidate.head).copied();
+        let goes_on = glued && next.is_some_and(|b| b.is_ascii_alphanumeric());
+        // `vine`, `cf45a736`: a longer word that only begins like a cue.
+        let word = goes_on && (cue.len() < 4 || next.is_some_and(|b| b.is_ascii_alphabetic()));
+        if word || (matches!(self.value, Value::Login) && !cue.contains(['=', ':', '"', '\'', '>']))
+        {
             return None;
         }
         let rest = candidate.text.get(candidate.head..candidate.end)?;
         let (from, to) = self.value.read(rest)?;
         let value = rest.get(from..to).unwrap_or_default();
         let valid = self.check.is_some_and(|check| check(&self.compact(value)));
+        // `PESEL-20463348319`: a reference that was made up after the name of a number.
+        let reference = cue.ends_with('-') && matches!(self.value, Value::Digits(..));
+        if reference && (!valid || self.label == Label::DEVICE_ID) {
+            return None;
+        }
         Some(Hit {
             start: candidate.head + from,
             end: candidate.head + to,
@@ -146,15 +152,37 @@ impl Scheme {
                     .is_some_and(u8::is_ascii_alphanumeric));
         let hangs = candidate
             .previous()
-            .is_some_and(|b| b"-/+#=&@%:$".contains(&b))
-            && candidate.previous() != Some(b'=')
-            && candidate.previous() != Some(b':');
-        if goes_on || hangs || candidate.context.denies() {
+            .is_some_and(|b| b"-/+#&@%$".contains(&b));
+        let matched = candidate.matched();
+        if goes_on || hangs || is_time(matched) || in_row(candidate) || candidate.context.denies() {
             return None;
         }
-        let valid = self.check?(&self.compact(candidate.matched()));
+        let valid = self.check?(&self.compact(matched));
         valid.then(|| candidate.whole(self.label, 84)).flatten()
     }
+}
+
+/// Thirteen digits that are milliseconds since 1970, from 2014 to 2033.
+fn is_time(number: &str) -> bool {
+    number.len() == 13
+        && number.bytes().all(|b| b.is_ascii_digit())
+        && matches!(
+            number.get(..2),
+            Some("14" | "15" | "16" | "17" | "18" | "19")
+        )
+}
+
+/// Whether groups of digits stand before or behind groups of digits: one number, cut anywhere.
+fn in_row(candidate: &Candidate<'_>) -> bool {
+    let bytes = candidate.text.as_bytes();
+    let digit = |at: Option<usize>| {
+        at.and_then(|at| bytes.get(at))
+            .is_some_and(u8::is_ascii_digit)
+    };
+    let grouped = candidate.matched().contains(' ');
+    let before = candidate.previous() == Some(b' ') && digit(candidate.start.checked_sub(2));
+    let behind = candidate.next() == Some(b' ') && digit(Some(candidate.end + 1));
+    grouped && (before || behind)
 }
 
 /// A cue as a pattern: bytes beyond ASCII spelled out, in both cases where there are two.

@@ -63,7 +63,7 @@ pub(super) const SCHEMES: &[Scheme] = &[
             "cf",
             "codicefiscale",
         ],
-        value: Value::Code(11, 16, 2),
+        value: Value::Code(11, 16, 1),
         bare: "[A-Za-z]{6}[0-9LMNPQRSTUV]{2}[ABCDEHLMPRSTabcdehlmprst][0-9LMNPQRSTUV]{2}[A-Za-z][0-9LMNPQRSTUV]{3}[A-Za-z]",
         check: Some(codice_fiscale),
     },

@@ -1,0 +1,144 @@
+//! Given names, surnames, and the words that tell names from other capitalised words: one table
+//! of hashes with a few bits each.
+
+use std::sync::LazyLock;
+
+use crate::normalise::plain_letters;
+
+/// What a word may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Kind(u16);
+
+impl Kind {
+    pub(super) const GIVEN: Kind = Kind(1);
+    /// A word, place or product as well as a name.
+    pub(super) const WORD: Kind = Kind(2);
+    pub(super) const SURNAME: Kind = Kind(4);
+    /// `Mr`, `Frau`: a name follows.
+    pub(super) const TITLE: Kind = Kind(8);
+    /// `patient`, `full_name`: what stands in this field is a name.
+    pub(super) const FIELD: Kind = Kind(16);
+    /// `name`, `from`: it may be one.
+    pub(super) const LABEL: Kind = Kind(32);
+    /// `daughter`, `Dear`, `signed by`: a name may follow.
+    pub(super) const LEADS: Kind = Kind(64);
+    /// No part of a name: `Street`, `University`, `Monday`, `API`.
+    pub(super) const STOP: Kind = Kind(128);
+    /// `van`, `de la`: between given name and surname.
+    pub(super) const PARTICLE: Kind = Kind(256);
+
+    pub(super) fn is(self, other: Kind) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+const GIVEN: &str = include_str!("../../data/names/given.txt");
+const GIVEN_WORDS: &str = include_str!("../../data/names/given-words.txt");
+const SURNAMES: &str = include_str!("../../data/names/surnames.txt");
+const SURNAME_WORDS: &str = include_str!("../../data/names/surname-words.txt");
+
+const LISTS: &[(&str, u16)] = &[
+    (GIVEN, Kind::GIVEN.0),
+    (GIVEN_WORDS, Kind::GIVEN.0 | Kind::WORD.0),
+    (SURNAMES, Kind::SURNAME.0),
+    (SURNAME_WORDS, Kind::SURNAME.0 | Kind::WORD.0),
+    (super::words::TITLES, Kind::TITLE.0 | Kind::STOP.0),
+    (super::words::FIELDS, Kind::FIELD.0),
+    (super::words::LABELS, Kind::LABEL.0),
+    (super::words::LEADS, Kind::LEADS.0),
+    (super::words::STOPS, Kind::STOP.0),
+    (super::words::PARTICLES, Kind::PARTICLE.0),
+];
+
+/// Slots of the table: a power of two, more than twice the words.
+const SLOTS: usize = 1 << 18;
+
+static TABLE: LazyLock<Vec<(u32, Kind)>> = LazyLock::new(|| {
+    let mut table = vec![(0, Kind::default()); SLOTS];
+    for (list, kind) in LISTS {
+        let words = list
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .flat_map(str::split_whitespace);
+        for word in words {
+            let hash = hash(word);
+            let mut slot = place(hash);
+            while let Some((known, kinds)) = table.get_mut(slot) {
+                if *known == hash || *known == 0 {
+                    *known = hash;
+                    kinds.0 |= kind;
+                    break;
+                }
+                slot = (slot + 1) % SLOTS;
+            }
+        }
+    }
+    table
+});
+
+/// What the lists say of a word, without regard to case and marks.
+pub(super) fn kind(word: &str) -> Kind {
+    let hash = hash(word);
+    let mut slot = place(hash);
+    while let Some((known, kinds)) = TABLE.get(slot) {
+        match *known {
+            0 => return Kind::default(),
+            known if known == hash => return *kinds,
+            _ => slot = (slot + 1) % SLOTS,
+        }
+    }
+    Kind::default()
+}
+
+fn place(hash: u32) -> usize {
+    usize::try_from(hash).unwrap_or(0) % SLOTS
+}
+
+/// FNV-1a over the word's plain lower-case letters, never 0.
+fn hash(word: &str) -> u32 {
+    let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    let start = 0x811C_9DC5;
+    let hash = if word.is_ascii() {
+        word.bytes()
+            .map(|b| b.to_ascii_lowercase())
+            .fold(start, step)
+    } else {
+        let mut buffer = [0; 4];
+        word.chars().flat_map(plain_letters).fold(start, |hash, c| {
+            c.encode_utf8(&mut buffer).bytes().fold(hash, step)
+        })
+    };
+    // The low bits choose the slot; the multiplication leaves the best ones on top.
+    (hash ^ hash >> 15).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_what_the_lists_say() {
+        for (word, expected) in [
+            ("Hannah", Kind::GIVEN),
+            ("Łukasz", Kind::GIVEN),
+            ("Владимир", Kind::GIVEN),
+            ("kowalski", Kind::SURNAME),
+            ("MÜLLER", Kind::SURNAME),
+            ("Street", Kind::STOP),
+            ("Dr", Kind::TITLE),
+            ("van", Kind::PARTICLE),
+        ] {
+            assert!(kind(word).is(expected), "{word}");
+        }
+        assert!(kind("April").is(Kind::WORD));
+        for word in ["function", "gatehouse", "xyzzy", "request"] {
+            assert_eq!(kind(word), Kind::default(), "{word}");
+        }
+    }
+
+    #[test]
+    fn the_table_has_room() {
+        let used = TABLE.iter().filter(|(hash, _)| *hash != 0).count();
+        assert!(used * 3 < SLOTS, "{used}");
+    }
+}

@@ -1,0 +1,49 @@
+//! Names of people: in scripts with capitals by lists of names and the words around them, in
+//! others by lists, honorifics and fields.
+//!
+//! A word with a capital that begins no known name and follows no word that leads to one costs
+//! one look into a table. Nothing here looks further back than label words reach and further
+//! ahead than a name is long, so that streams settle.
+
+mod lists;
+mod plain;
+mod uncased;
+mod words;
+
+use crate::label::Label;
+use crate::rule::Hit;
+
+/// What a search came to.
+pub(crate) struct Found {
+    pub(crate) hits: Vec<Hit>,
+    /// From here on more text could bring or change a hit.
+    pub(crate) settled: usize,
+}
+
+/// Every name in a normalised text.
+pub(crate) fn find(text: &str) -> Found {
+    let mut found = Found {
+        hits: Vec::new(),
+        settled: text.len(),
+    };
+    plain::find(text, &mut found);
+    if !text.is_ascii() {
+        uncased::find(text, &mut found);
+    }
+    found
+}
+
+impl Found {
+    fn person(&mut self, start: usize, end: usize, score: u8) {
+        self.hits.push(Hit {
+            start,
+            end,
+            label: Label::PERSON,
+            score,
+            certain: false,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! Names as texts hold them, and words that only look like names.
+
+use crate::rules::testing::{found, nothing};
+
+fn person(text: &str, names: &[&str]) {
+    found(text, "PERSON", names);
+}
+
+#[test]
+fn known_names_in_sentences() {
+    person("Please ask Hannah Lindqvist for it.", &["Hannah Lindqvist"]);
+    person("with Kwame de la Cruz today", &["Kwame de la Cruz"]);
+    person("Ask B. Smith-Jones for the deck", &["B. Smith-Jones"]);
+    person("Customer: Zhang, April. VIN", &["Zhang, April"]);
+    person(
+        "They had 3: Angelo, Melissa and Brian.",
+        &["Angelo", "Melissa", "Brian"],
+    );
+    person("Anna's car", &["Anna"]);
+    person("na rzecz Marka Nowaka.", &["Marka Nowaka"]);
+    person("Клиентът Иван Петров може", &["Иван Петров"]);
+    person("με τον Γιώργος Παπαδόπουλος", &["Γιώργος Παπαδόπουλος"]);
+}
+
+#[test]
+fn words_that_lead_to_a_name() {
+    person("Attending: Dr. Xyrella Quonset\n", &["Xyrella Quonset"]);
+    person("Sehr geehrte Frau Brzęczek,", &["Brzęczek"]);
+    person("<name>Yuki Virtanen</name>", &["Yuki Virtanen"]);
+    person("{\"first_name\":\"Zorblax\",\"n\":1}", &["Zorblax"]);
+    person("From: Jordan Dubois <x@example.org>", &["Jordan Dubois"]);
+    person("Nazwisko i imię: Marek Nowak\n", &["Marek Nowak"]);
+}
+
+#[test]
+fn scripts_without_capitals() {
+    person("联系人：王建国，电话", &["王建国"]);
+    person("美國律師瑪麗·喬·懷特說", &[]);
+    person("，瑪麗·喬·懷特（Mary", &["瑪麗·喬·懷特"]);
+    person("李先生来电", &["李"]);
+    person("田中様へ", &["田中"]);
+    person("김민준 씨가 왔다", &["김민준"]);
+    person("السيد محمد الامام هنا", &["محمد الامام"]);
+}
+
+#[test]
+fn words_that_are_no_names() {
+    for text in [
+        "The Jordan River and Victoria Station.",
+        "Run Travis CI with Ruby on Jenkins.",
+        "class Martin(Base): pass",
+        "import { Hannah } from './hannah'",
+        "in April May Day was on a Friday",
+        "Dear Customer, Dear Team,",
+        "self.Anna.run()",
+        "Hello World, Hi Everyone",
+        "name: Gatehouse",
+        "\"name\": \"Wireless Mouse\"",
+        "Mark the box. Will it work? Grace period.",
+    ] {
+        nothing(text);
+    }
+}

@@ -1,0 +1,132 @@
+//! Words around names, in lower case and without marks, in the large languages of Europe.
+
+pub(super) const TITLES: &str = "
+mr mrs ms mx miss mister missus dr doctor prof professor sir madam dame lord lady rev reverend hon fr sr
+herr herrn frau fraulein hr fru doktor mag ing dipl
+m mme mlle monsieur madame mademoiselle maitre mgr
+senor senora senorita don dona sra srta sig signor signora signorina dott dottssa avv
+senhor senhora exmo exma
+pan pani panu panem pana panow panstwo pp ks mgr inz mec
+pane panna panove slecna gospodin gospodja gospoda gospa gospod gospodja gdin gdja dna
+dl dna dlui domnul doamna
+ur uram asszony kisasszony
+dhr mevrouw meneer mevr mw dhr
+herra rouva neiti
+bay bayan sayin
+господин госпожа г-н г-жа гн гжа мистер миссис товарищ доктор профессор пан пані г-ца господине госпожо
+κος κα κυριος κυρια κυριε
+officer detective sergeant captain lieutenant colonel major general inspector judge justice senator
+congressman congresswoman president chancellor minister premier premierminister bundeskanzler pastor sister brother father saint
+kapitan sedzia ssr sso ssa prezes prezydent premier minister profesor doktor ksiadz dyrektor
+nurse coach chef imam rabbi sheikh
+";
+
+pub(super) const FIELDS: &str = "
+firstname fname givenname forename middlename lastname lname surname familyname fullname displayname
+realname maidenname nickname personname contactname customername clientname patientname employeename
+username_full accountholder accountholdername holdername cardholder cardholdername nameoncard payee payeename
+payer beneficiary beneficiaryname recipient recipientname sendername receivername ownername authorname
+approvername managername doctorname physician physicianname attending signatory guarantor tenantname landlord
+emergencycontact nextofkin spouse spousename mothername fathername guardian insured insuredname policyholder
+applicant applicantname studentname candidate candidatename passenger passengername guestname
+vorname nachname familienname zuname geburtsname ansprechpartner kontoinhaber
+prenom nomdefamille nomcomplet titulaire
+nombrecompleto apellido apellidos primerapellido segundoapellido titular
+nomecompleto sobrenome cognome nominativo intestatario
+imie nazwisko imieinazwisko nazwiskoiimie posiadacz przewodniczacy protokolant sprzedawca wystawil wystawila
+jmeno prijmeni meno priezvisko ime prezime priimek imeprezime
+nume prenume numecomplet
+keresztnev vezeteknev teljesnev
+voornaam achternaam familienaam
+fornamn efternamn fornavn etternavn efternavn etunimi sukunimi
+имя фамилия отчество фио имафамилия имяотчество собственоиме фамилно
+имя ім'я прізвище побатькові
+ονομα επωνυμο ονοματεπωνυμο
+patient pt attending_physician
+";
+
+pub(super) const LABELS: &str = "
+name names nom nombre nome naam navn namn nimi nev isim ad adi jmeno ime imie nume
+from to cc bcc replyto sender author owner contact customer client employee manager user member
+von an de para od do
+assignedto reportedby requestedby createdby approvedby reviewedby signedby preparedby
+kontakt kunde klient klienci zaakaznik
+kupujacy nabywca najemca wynajmujacy zleceniodawca zleceniobiorca pozwany powod pelnomocnik kierownik
+subject_name buyer seller tenant lessee lessor borrower lender plaintiff defendant witness
+holder issuedto billto shipto attn attention caller callee agent_name signed
+";
+
+pub(super) const LEADS: &str = "
+dear hi hello hey thanks cheers regards sincerely bye congratulations
+spouse wife husband daughter son mother father sister brother mom dad aunt uncle cousin niece nephew grandmother grandfather
+partner fiance fiancee girlfriend boyfriend friend colleague neighbor neighbour roommate boss
+patient contact customer client named called nee
+signed met told asked emailed called messaged contacted
+liebe lieber geehrte geehrter hallo gruss grusse
+bonjour cher chere cordialement
+estimado estimada hola querido querida saludos atentamente
+prezado prezada ola caro cara
+gentile egregio ciao
+szanowny szanowna drogi droga
+kunde klient klientka klientowi
+kedves tisztelt
+beste geachte hoi
+hej kara kare kaere
+уважаемый уважаемая дорогой дорогая шановний шановна клиентът клиентката клиент клиентка пациент пациентка притежателят
+титулярът
+αγαπητε αγαπητη
+sayin merhaba
+titularul titulara clientul clienta clientului imetnik stranka klijent klijentica vlasnik korisnik stranko ugyfel
+intestatario cliente kontoinhaber kundin inhaber titulaire
+nazywa nazywam heisse heisst
+";
+
+pub(super) const PARTICLES: &str = "
+de del della dello der den des di da do dos das du d la le las los l van von vom zu zum zur ter ten te
+bin ibn bint al el ul ben bar abu af av e y i st mac mc o
+";
+
+pub(super) const STOPS: &str = "
+street st road rd avenue ave boulevard blvd lane ln drive dr court ct place pl square sq highway hwy way parkway
+terrace trail crescent close circle strasse str platz weg allee gasse rue place quai calle plaza avenida rua praca via
+piazza viale corso ulica aleja plac osiedle katu tie gatan vagen vej gade straat laan plein utca ut ter
+university college school academy institute institut hospital clinic center centre church cathedral museum library
+theater theatre stadium airport station hotel park garden gardens bridge tower hall house building castle palace
+island islands lake river mountain mount valley beach bay city town village county state province district region
+north south east west northern southern eastern western central upper lower new old great
+inc incorporated corp corporation co company llc ltd limited plc gmbh ag kg ohg sa sas sarl srl spa bv nv ab oy as aps
+kft zrt sp zoo holding holdings group partners associates bank insurance capital ventures foundation association
+union party committee council commission ministry department office agency bureau court police army navy
+times post news journal magazine press media radio tv television records studio studios pictures
+award awards cup league championship tournament series season prize medal open festival day week month year
+monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
+october november december
+the a an and or but if then else when while for from with without into onto over under of in on at by to as is are was
+were be been being has have had do does did will would shall should can could may might must not no yes this that these
+those there here what which who whom whose why how all any some each every both either neither other another more most
+less few many much several such same own our your his her its their my we you he she it they i me him us them
+also however therefore thus moreover furthermore although because since until unless after before during between
+please thanks thank hello hi dear note warning error info debug todo fixme see example figure table section chapter
+api app cli sdk ide url uri http https html css json xml yaml sql csv pdf rest rpc tcp udp ip dns tls ssl ssh ci cd
+server client service module class method function object array string integer boolean float null type interface
+enum struct trait impl macro crate package library framework engine driver plugin extension component controller
+model view template script command shell console terminal desktop mobile web browser window windows linux unix macos
+android ios apple google microsoft amazon facebook twitter github gitlab docker kubernetes python java javascript
+typescript rust ruby perl swift kotlin scala haskell postgres mysql redis mongo kafka spark hadoop apache nginx
+test tests testing build builder release version update upgrade install setup config configuration settings option
+options parameter parameters value values key keys token tokens password username email phone address name number
+team support customer client user users admin administrator manager director president secretary treasurer chairman
+chief officer executive board member members staff crew everyone everybody anyone folks guys friend friends sir madam
+love happy merry best good morning afternoon evening night welcome regards sincerely cheers
+english french german italian spanish portuguese polish russian chinese japanese korean arabic hebrew greek turkish
+dutch swedish danish norwegian finnish hungarian czech slovak romanian bulgarian croatian serbian ukrainian indian
+american british european asian african australian canadian mexican brazilian
+america europe asia africa australia england france germany italy spain portugal poland russia china japan korea india
+sp spolka urzad sad ul al os nr pl gmina powiat wojewodztwo miasto
+der die das den dem des ein eine einer und oder mit fur von aus nach bei seit zum zur im am ist sind war
+le les une des est sont dans sur sous avec pour par et ou
+el los las una unos unas es son en con por para y
+uma os nos nas com em por
+il lo gli uno con per tra fra
+w z na do od po za przez dla nad pod przy jest sa i oraz lub
+";
