@@ -11,6 +11,7 @@ mod tests;
 use self::memo::{Memo, Reading};
 use crate::engine::Engine;
 use crate::finding::{Finding, Open, ScanError};
+use crate::label::Label;
 use crate::normalise::{View, is_format};
 use crate::people;
 use crate::rule::{Candidate, Hit, Judge, Left, Rule, Tail};
@@ -164,8 +165,14 @@ impl Search<'_, '_> {
         }
         let found = people::find(text);
         sink.settled = sink.settled.min(found.settled);
-        sink.hits
-            .extend(found.hits.into_iter().map(|hit| (hit, "name")));
+        sink.hits.extend(found.hits.into_iter().map(|hit| {
+            let rule = if hit.label == Label::PERSON {
+                "name"
+            } else {
+                "address"
+            };
+            (hit, rule)
+        }));
     }
 
     fn words(&self, text: &str, sink: &mut Sink) {

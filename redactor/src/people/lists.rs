@@ -7,7 +7,7 @@ use crate::normalise::plain_letters;
 
 /// What a word may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Kind(u16);
+pub(super) struct Kind(u32);
 
 impl Kind {
     pub(super) const GIVEN: Kind = Kind(1);
@@ -27,6 +27,17 @@ impl Kind {
     /// `van`, `de la`: between given name and surname.
     pub(super) const PARTICLE: Kind = Kind(256);
 
+    /// A given name that more often names a time, a place or a product.
+    pub(super) const PLACE: Kind = Kind(512);
+    /// A surname that is a common word too.
+    pub(super) const COMMON: Kind = Kind(1024);
+    /// `Road`, `rue`: a street.
+    pub(super) const STREET: Kind = Kind(2048);
+    /// `Apt`, `Suite`: the number of a flat follows.
+    pub(super) const UNIT: Kind = Kind(4096);
+    /// A country or state.
+    pub(super) const COUNTRY: Kind = Kind(8192);
+
     pub(super) fn is(self, other: Kind) -> bool {
         self.0 & other.0 != 0
     }
@@ -37,16 +48,20 @@ const GIVEN_WORDS: &str = include_str!("../../data/names/given-words.txt");
 const SURNAMES: &str = include_str!("../../data/names/surnames.txt");
 const SURNAME_WORDS: &str = include_str!("../../data/names/surname-words.txt");
 
-const LISTS: &[(&str, u16)] = &[
+const LISTS: &[(&str, u32)] = &[
     (GIVEN, Kind::GIVEN.0),
     (GIVEN_WORDS, Kind::GIVEN.0 | Kind::WORD.0),
     (SURNAMES, Kind::SURNAME.0),
-    (SURNAME_WORDS, Kind::SURNAME.0 | Kind::WORD.0),
+    (SURNAME_WORDS, Kind::SURNAME.0 | Kind::COMMON.0),
     (super::words::TITLES, Kind::TITLE.0 | Kind::STOP.0),
     (super::words::FIELDS, Kind::FIELD.0),
     (super::words::LABELS, Kind::LABEL.0),
     (super::words::LEADS, Kind::LEADS.0),
     (super::words::STOPS, Kind::STOP.0),
+    (super::words::PLACES, Kind::PLACE.0),
+    (super::words::STREETS, Kind::STREET.0),
+    (super::words::UNITS, Kind::UNIT.0),
+    (super::words::COUNTRIES, Kind::COUNTRY.0),
     (super::words::PARTICLES, Kind::PARTICLE.0),
 ];
 
@@ -131,7 +146,7 @@ mod tests {
             assert!(kind(word).is(expected), "{word}");
         }
         assert!(kind("April").is(Kind::WORD));
-        for word in ["function", "gatehouse", "xyzzy", "request"] {
+        for word in ["closure", "gatehouse", "xyzzy", "request"] {
             assert_eq!(kind(word), Kind::default(), "{word}");
         }
     }

@@ -1,12 +1,17 @@
-//! Names of people: in scripts with capitals by lists of names and the words around them, in
-//! others by lists, honorifics and fields.
+//! Names of people and their postal addresses: in scripts with capitals by lists and the words
+//! around them, in others by lists, honorifics and fields.
 //!
 //! A word with a capital that begins no known name and follows no word that leads to one costs
 //! one look into a table. Nothing here looks further back than label words reach and further
 //! ahead than a name is long, so that streams settle.
 
+mod address;
+mod forms;
+mod han;
+mod lead;
 mod lists;
 mod plain;
+mod reader;
 mod uncased;
 mod words;
 
@@ -35,10 +40,14 @@ pub(crate) fn find(text: &str) -> Found {
 
 impl Found {
     fn person(&mut self, start: usize, end: usize, score: u8) {
+        self.push(Label::PERSON, start, end, score);
+    }
+
+    fn push(&mut self, label: Label, start: usize, end: usize, score: u8) {
         self.hits.push(Hit {
             start,
             end,
-            label: Label::PERSON,
+            label,
             score,
             certain: false,
         });

@@ -17,7 +17,18 @@ fn known_names_in_sentences() {
         &["Angelo", "Melissa", "Brian"],
     );
     person("Anna's car", &["Anna"]);
-    person("na rzecz Marka Nowaka.", &["Marka Nowaka"]);
+    person(
+        "zasądza od Anny Kowalskiej na rzecz Marka Nowaka",
+        &["Anny Kowalskiej", "Marka Nowaka"],
+    );
+    person("SSR PiotrZalewski", &["PiotrZalewski"]);
+    person("bad row \"Will Young;x@example.org\"", &["Will Young"]);
+    person(
+        "ist von Frank Grotelüschen geschrieben",
+        &["Frank Grotelüschen"],
+    );
+    person("From: April Rivera <", &["April Rivera"]);
+    person("f/u with Dr. van der Berg in", &["van der Berg"]);
     person("Клиентът Иван Петров може", &["Иван Петров"]);
     person("με τον Γιώργος Παπαδόπουλος", &["Γιώργος Παπαδόπουλος"]);
 }
@@ -35,8 +46,7 @@ fn words_that_lead_to_a_name() {
 #[test]
 fn scripts_without_capitals() {
     person("联系人：王建国，电话", &["王建国"]);
-    person("美國律師瑪麗·喬·懷特說", &[]);
-    person("，瑪麗·喬·懷特（Mary", &["瑪麗·喬·懷特"]);
+    person("，瑪麗·喬·懷特（Mary", &["瑪麗·喬·懷特", "Mary"]);
     person("李先生来电", &["李"]);
     person("田中様へ", &["田中"]);
     person("김민준 씨가 왔다", &["김민준"]);

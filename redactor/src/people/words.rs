@@ -15,10 +15,10 @@ herra rouva neiti
 bay bayan sayin
 господин госпожа г-н г-жа гн гжа мистер миссис товарищ доктор профессор пан пані г-ца господине госпожо
 κος κα κυριος κυρια κυριε
-officer detective sergeant captain lieutenant colonel major general inspector judge justice senator
-congressman congresswoman president chancellor minister premier premierminister bundeskanzler pastor sister brother father saint
-kapitan sedzia ssr sso ssa prezes prezydent premier minister profesor doktor ksiadz dyrektor
-nurse coach chef imam rabbi sheikh
+officer detective sergeant captain lieutenant colonel   inspector   senator
+congressman congresswoman       pastor    
+kapitan sedzia ssr sso ssa     profesor doktor ksiadz 
+nurse   imam rabbi sheikh
 ";
 
 pub(super) const FIELDS: &str = "
@@ -57,6 +57,7 @@ holder issuedto billto shipto attn attention caller callee agent_name signed
 ";
 
 pub(super) const LEADS: &str = "
+president chancellor minister premier bundeskanzler father judge justice brother sister coach dyrektor prezes prezydent
 dear hi hello hey thanks cheers regards sincerely bye congratulations
 spouse wife husband daughter son mother father sister brother mom dad aunt uncle cousin niece nephew grandmother grandfather
 partner fiance fiancee girlfriend boyfriend friend colleague neighbor neighbour roommate boss
@@ -86,23 +87,36 @@ de del della dello der den des di da do dos das du d la le las los l van von vom
 bin ibn bint al el ul ben bar abu af av e y i st mac mc o
 ";
 
+/// Given names that name times, places and products more often than people.
+pub(super) const PLACES: &str = "
+april may june august summer autumn winter ruby julia ada travis jenkins mercedes claude alexa siri cortana pascal perl
+python java scala kotlin swift dart haskell crystal elm nim zig octave maple sage echo delta alpha beta gamma sigma omega
+paris london brooklyn dallas austin houston phoenix sydney florence virginia georgia carolina israel china india asia
+america chelsea madison lincoln washington kent chester dakota montana cheyenne denver memphis nevada aspen bristol
+camden cruz london scotland england ireland wales france italia espana milan verona siena roma geneva vienna adelaide
+alexandria lorraine bethlehem jericho zion eden santa maria jan jun jul mar victoria venus mars mercury jupiter saturn
+apollo atlas titan zeus hera athena hermes orion leo aries gemini virgo libra nova terra gaia aurora star sun sky
+easter christmas noel new old san saint major general minor max min van val       page 
+    trace case link doc run skip  trinity harmony genesis victory liberty justice unity
+";
+
 pub(super) const STOPS: &str = "
 street st road rd avenue ave boulevard blvd lane ln drive dr court ct place pl square sq highway hwy way parkway
 terrace trail crescent close circle strasse str platz weg allee gasse rue place quai calle plaza avenida rua praca via
 piazza viale corso ulica aleja plac osiedle katu tie gatan vagen vej gade straat laan plein utca ut ter
 university college school academy institute institut hospital clinic center centre church cathedral museum library
-theater theatre stadium airport station hotel park garden gardens bridge tower hall house building castle palace
+theater theatre stadium airport station hotel  garden gardens bridge tower  house building castle palace
 island islands lake river mountain mount valley beach bay city town village county state province district region
-north south east west northern southern eastern western central upper lower new old great
+ south east  northern southern eastern western central upper lower new old great
 inc incorporated corp corporation co company llc ltd limited plc gmbh ag kg ohg sa sas sarl srl spa bv nv ab oy as aps
 kft zrt sp zoo holding holdings group partners associates bank insurance capital ventures foundation association
 union party committee council commission ministry department office agency bureau court police army navy
 times post news journal magazine press media radio tv television records studio studios pictures
 award awards cup league championship tournament series season prize medal open festival day week month year
-monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
+monday tuesday wednesday thursday friday saturday sunday january february march    july  september
 october november december
 the a an and or but if then else when while for from with without into onto over under of in on at by to as is are was
-were be been being has have had do does did will would shall should can could may might must not no yes this that these
+were be been being has have had do does did will would shall should can could  might must not no yes this that these
 those there here what which who whom whose why how all any some each every both either neither other another more most
 less few many much several such same own our your his her its their my we you he she it they i me him us them
 also however therefore thus moreover furthermore although because since until unless after before during between
@@ -117,7 +131,7 @@ test tests testing build builder release version update upgrade install setup co
 options parameter parameters value values key keys token tokens password username email phone address name number
 team support customer client user users admin administrator manager director president secretary treasurer chairman
 chief officer executive board member members staff crew everyone everybody anyone folks guys friend friends sir madam
-love happy merry best good morning afternoon evening night welcome regards sincerely cheers
+none nan int str bool data public license early world there again love happy merry best good morning afternoon evening night welcome regards sincerely cheers
 english french german italian spanish portuguese polish russian chinese japanese korean arabic hebrew greek turkish
 dutch swedish danish norwegian finnish hungarian czech slovak romanian bulgarian croatian serbian ukrainian indian
 american british european asian african australian canadian mexican brazilian
@@ -129,4 +143,48 @@ el los las una unos unas es son en con por para y
 uma os nos nas com em por
 il lo gli uno con per tra fra
 w z na do od po za przez dla nad pod przy jest sa i oraz lub
+";
+
+/// Words that make what stands before or behind them a street.
+pub(super) const STREETS: &str = "
+street st road rd avenue ave av boulevard blvd lane ln drive dr court ct place pl square sq highway hwy way parkway pkwy
+terrace ter trail trl crescent close circle cir loop row alley walk mews path pike turnpike expressway gateway mall plaza
+fort inlet estate estates mill mills ridge heights hollow landing meadow meadows plains port ports ranch shoal shore shores
+spring springs spur station stream summit trace track trafficway tunnel turn union valley viaduct village ville vista
+strasse str platz weg allee gasse ring damm ufer
+rue chemin impasse quai cours route
+via viale piazza corso vicolo largo strada calle carrer camino avenida avda paseo plaza plazuela carrera ctra carretera
+rua travessa praca estrada alameda
+ulica ul aleja al os osiedle plac pl
+namesti ulice trida
+utca ut utja ter u korut
+katu tie gatan vagen vej gade gata veien straat laan plein
+strada str bulevardul calea aleea soseaua
+cadde caddesi sokak sokagi mahallesi bulvari
+улица ул проспект пр пр-т бульвар бул переулок пер шоссе площадь пл вулиця вул провулок
+οδος λεωφορος πλατεια
+";
+
+/// What stands before the number of a flat.
+pub(super) const UNITS: &str = "
+apt apartment suite ste unit flat lokal lok mieszkanie appt apto piso wohnung top box
+";
+
+/// Countries and states before a postal code.
+pub(super) const COUNTRIES: &str = "
+afghanistan albania algeria andorra angola argentina armenia australia austria azerbaijan bahamas bahrain bangladesh barbados
+belarus belgium belize benin bhutan bolivia botswana brazil brunei bulgaria burundi cambodia cameroon canada chad chile china
+colombia comoros congo croatia cuba cyprus czechia denmark djibouti dominica ecuador egypt eritrea estonia eswatini ethiopia
+fiji finland france gabon gambia georgia germany ghana greece greenland grenada guatemala guinea guyana haiti honduras hungary
+iceland india indonesia iran iraq ireland israel italy jamaica japan jordan kazakhstan kenya kiribati kosovo kuwait kyrgyzstan laos
+latvia lebanon lesotho liberia libya liechtenstein lithuania luxembourg madagascar malawi malaysia maldives mali malta mauritania
+mauritius mexico micronesia moldova monaco mongolia montenegro morocco mozambique myanmar namibia nauru nepal netherlands
+nicaragua niger nigeria norway oman pakistan palau panama paraguay peru philippines poland portugal qatar romania russia rwanda
+samoa senegal serbia seychelles singapore slovakia slovenia somalia spain sudan suriname sweden switzerland syria taiwan
+tajikistan tanzania thailand togo tonga tunisia turkey turkmenistan tuvalu uganda ukraine uruguay uzbekistan vanuatu venezuela
+vietnam yemen zambia zimbabwe usa uk kingdom republic rica salvador leone lanka arabia korea emirates zealand tobago
+islands herzegovina macedonia faso verde grenadines nevis barbuda lucia tome principe
+greenlander
+al ak az ar ca co ct de fl ga hi id il in ia ks ky la me md ma mi mn ms mo mt ne nv nh nj nm ny nc nd oh ok or pa ri sc sd tn
+tx ut vt va wa wv wi wy dc pr aa ae ap nsw vic qld wlg
 ";

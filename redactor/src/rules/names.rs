@@ -208,13 +208,15 @@ pub(super) fn is_number(value: &str) -> bool {
 
 /// A path or an address rather than a secret.
 pub(super) fn looks_like_place(value: &str) -> bool {
-    value.starts_with(['/', '.', '~', '@'])
+    value.starts_with(['/', '.', '~', '@', ':'])
         || value.contains("://")
         || value.matches('/').count() > 4
         || value.rsplit('.').next().is_some_and(|ending| {
             value.contains('.')
                 && [
-                    "json", "yaml", "yml", "pem", "key", "txt", "py", "rs", "com", "io",
+                    "json", "yaml", "yml", "pem", "key", "txt", "py", "rs", "com", "io", "pk8",
+                    "der", "crt", "cer", "p12", "pfx", "jks", "pub", "csr", "toml", "md", "js",
+                    "ts", "go",
                 ]
                 .contains(&ending)
         })

@@ -222,6 +222,24 @@ const NO_LOGIN: &[&str] = &[
     "response",
     "input",
     "any",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "i32",
+    "i64",
+    "usize",
+    "const",
+    "static",
+    "struct",
+    "enum",
+    "let",
+    "var",
+    "function",
+    "class",
+    "return",
+    "said",
+    "says",
     "object",
     "option",
     "int",
@@ -242,13 +260,17 @@ fn login(text: &str) -> Option<usize> {
     let ends = next.is_none_or(|b| b"\"' \n\r\t,;:)<&|]}".contains(b) || *b == b'.');
     let known = NO_LOGIN.iter().any(|word| word.eq_ignore_ascii_case(name));
     // `self.user`, `user_id`, `getName`: names of code; a login is one word, often with a figure.
+    let path = text
+        .get(name.len()..)
+        .is_some_and(|rest| rest.starts_with("::"));
     let parts = name.split(['.', '_', '-']).count();
     let camel = name
         .as_bytes()
         .windows(2)
         .any(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()));
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic());
-    let fits = (3..=40).contains(&name.len()) && parts <= 3 && starts && !camel && !known && ends;
+    let fits =
+        (3..=40).contains(&name.len()) && parts <= 3 && starts && !camel && !known && !path && ends;
     fits.then_some(name.len())
 }
 

@@ -1,0 +1,359 @@
+//! Postal addresses: a street with a number, a flat, a box, and the place and code behind them.
+
+mod parts;
+
+use self::parts::{Reader, Token};
+use super::Found;
+use super::lists::{Kind, kind};
+use crate::label::Label;
+
+/// Bytes that one address may take.
+const LONGEST: usize = 160;
+/// Bytes before a capital that belong to an address: numbers, `rue`, `ul.`.
+const BEFORE: usize = 32;
+/// Words of a street's name.
+const WORDS: usize = 6;
+
+/// An address whose first capital stands at `start`; returns where it ends.
+pub(super) fn at(text: &str, start: usize, found: &mut Found) -> Option<usize> {
+    let begin = begin(text, start);
+    let mut reader = Reader {
+        text,
+        at: begin,
+        last: text.len().min(begin.saturating_add(LONGEST)),
+        cut: false,
+    };
+    let end = reader.address(start);
+    if reader.cut {
+        found.settled = found.settled.min(begin);
+    }
+    let (from, end) = end?;
+    found.push(Label::ADDRESS, from, end, 84);
+    Some(end)
+}
+
+/// Where numbers and small street words before the capital begin.
+fn begin(text: &str, start: usize) -> usize {
+    let from = text.ceil_char_boundary(start.saturating_sub(BEFORE));
+    let head = text.get(from..start).unwrap_or_default();
+    let mut begin = head.len();
+    for _ in 0..4 {
+        let kept = head.get(..begin).unwrap_or_default();
+        let Some(kept) = kept.strip_suffix(' ') else {
+            break;
+        };
+        let word_at = kept
+            .rfind([' ', '\n', '\t', ',', ':', '(', '"', '>'])
+            .map_or(0, |at| at + 1);
+        let word = kept.get(word_at..).unwrap_or_default();
+        let number = word.starts_with(|c: char| c.is_ascii_digit())
+            && word.len() <= 6
+            && word.bytes().all(|b| b.is_ascii_alphanumeric());
+        let bare = word.trim_end_matches('.');
+        let street =
+            bare.starts_with(char::is_lowercase) && bare.len() > 1 && kind(bare).is(Kind::STREET);
+        let small = begin < head.len()
+            && matches!(
+                bare,
+                "de" | "la" | "du" | "des" | "della" | "dei" | "da" | "do"
+            );
+        if !(number || street || small) {
+            break;
+        }
+        begin = word_at;
+    }
+    from + begin
+}
+
+impl<'t> Reader<'t> {
+    fn address(&mut self, start: usize) -> Option<(usize, usize)> {
+        let begin = self.at;
+        if let Some(end) = self.boxed(start) {
+            return Some((start, self.onward(end)));
+        }
+        if let Some(end) = self.unit(start) {
+            return Some((begin, self.after_unit(end)));
+        }
+        if let Some(end) = self.coded(start) {
+            return Some(end);
+        }
+        let end = self.street()?;
+        Some((begin, self.onward(end)))
+    }
+
+    /// `12 Mill Road`, `Hauptstraße 12a`, `56 Linieweg 350\n Apt. 272`.
+    fn street(&mut self) -> Option<usize> {
+        let (mut at, mut numbers, mut words, mut lower) = (self.at, 0, 0, 0);
+        let (mut street, mut prefixed) = (false, false);
+        let mut end = None;
+        while let Some(token) = self.token(at) {
+            if token.number && words == 0 && numbers < 2 {
+                numbers += 1;
+            } else if token.number {
+                let house = token.text.len() <= 6;
+                end = house.then_some(token.end).filter(|_| words > 0).or(end);
+                numbers += usize::from(house);
+                break;
+            } else {
+                let fits = token.capital()
+                    || token.street()
+                    || token.kind.is(Kind::PARTICLE)
+                    || token.text.len() <= 3;
+                lower += usize::from(!token.capital() && !token.street());
+                if !fits || words >= WORDS || token.kind.is(Kind::UNIT) {
+                    break;
+                }
+                words += 1;
+                street |= token.street() && (words > 1 || !self.only(token));
+                prefixed |= words == 1 && token.street() && !token.capital();
+                let named = words > 1 && (token.street() || (prefixed && token.capital()));
+                if named && numbers > 0 {
+                    end = Some(token.end);
+                }
+            }
+            at = token.end;
+            match self.text.as_bytes().get(at) {
+                Some(b' ') => at += 1,
+                Some(b'.') if self.text.as_bytes().get(at + 1) == Some(&b' ') => at += 2,
+                _ => break,
+            }
+        }
+        let end = self.road_behind(end?);
+        let flat = self.unit_behind(end);
+        let named = street && numbers > 0 && lower <= 3;
+        let flatted = flat.is_some() && numbers > 0 && words > 0;
+        (named || flatted).then_some(flat.unwrap_or(end))
+    }
+
+    /// A word that is nothing but `Street` or `Plaza` names none.
+    fn only(&self, token: Token<'_>) -> bool {
+        token.kind.is(Kind::STREET)
+            && !token.text.starts_with(char::is_lowercase)
+            && token.text.len() < 4
+    }
+
+    /// `Magasinsgatan 7 St.`
+    fn road_behind(&mut self, end: usize) -> usize {
+        let next = self
+            .text
+            .get(end..)
+            .is_some_and(|rest| rest.starts_with(' '));
+        match self.token(end + 1).filter(|token| {
+            next && token.capital() && matches!(token.text, "St" | "Street" | "Road" | "Rd" | "Ave")
+        }) {
+            Some(token) => token.end,
+            None => end,
+        }
+    }
+
+    /// `Apt. 272`, `Suite 9`, `#4`.
+    fn unit(&mut self, at: usize) -> Option<usize> {
+        let word = self.token(at).filter(|token| {
+            matches!(
+                token.text.to_ascii_lowercase().as_str(),
+                "apt" | "apartment" | "suite" | "ste"
+            )
+        })?;
+        let before = self.text.get(..at).unwrap_or_default();
+        // `Test Suite 3`
+        let part = before.ends_with(' ')
+            && before
+                .trim_end_matches(' ')
+                .rsplit(' ')
+                .next()
+                .is_some_and(|word| word.starts_with(char::is_uppercase) && !word.contains('\n'));
+        if part
+            && word.text.eq_ignore_ascii_case("suite")
+            && !before
+                .trim_end_matches(' ')
+                .ends_with(|c: char| c.is_ascii_digit() || c == ',')
+        {
+            let name = before
+                .trim_end_matches(' ')
+                .rsplit([' ', '\n'])
+                .next()
+                .unwrap_or_default();
+            let listed = kind(name);
+            if !(listed.is(Kind::SURNAME) || listed.is(Kind::GIVEN) || listed.is(Kind::STREET)) {
+                return None;
+            }
+        }
+        self.flat(word)
+    }
+
+    fn flat(&mut self, word: Token<'t>) -> Option<usize> {
+        let dot = usize::from(self.text.as_bytes().get(word.end) == Some(&b'.'));
+        let gap = self
+            .text
+            .get(word.end + dot..)
+            .is_some_and(|rest| rest.starts_with(' '));
+        let number = self
+            .token(word.end + dot + 1)
+            .filter(|token| gap && token.number && token.text.len() <= 5)?;
+        Some(number.end)
+    }
+
+    fn unit_behind(&mut self, end: usize) -> Option<usize> {
+        let rest = self.text.get(end..)?;
+        let gap = rest.len() - rest.trim_start_matches([' ', ',', '\n', '?', '.']).len();
+        if !(1..=8).contains(&gap) {
+            return None;
+        }
+        let word = self
+            .token(end + gap)
+            .filter(|token| token.kind.is(Kind::UNIT))?;
+        self.flat(word)
+    }
+
+    /// Behind a flat its street may follow: `Apt. 370 59 Bouciña 65`.
+    fn after_unit(&mut self, end: usize) -> usize {
+        let from = self.at;
+        let gap = self
+            .text
+            .get(end..)
+            .is_some_and(|rest| rest.starts_with(' '));
+        let begins = gap
+            && self
+                .token(end + 1)
+                .is_some_and(|token| token.number || token.capital());
+        if begins {
+            self.at = end + 1;
+            let (mut at, mut words, mut last) = (end + 1, 0, None);
+            while let Some(token) = self.token(at) {
+                if token.number && words > 0 {
+                    last = (token.text.len() <= 6).then_some(token.end);
+                    break;
+                }
+                let fits = token.number
+                    || token.capital()
+                    || token.kind.is(Kind::PARTICLE)
+                    || token.street();
+                if !fits || words > WORDS {
+                    break;
+                }
+                words += usize::from(!token.number);
+                if token.street() && words > 1 {
+                    last = Some(token.end);
+                }
+                at = token.end;
+                match self.text.as_bytes().get(at) {
+                    Some(b' ') => at += 1,
+                    _ => break,
+                }
+            }
+            if let Some(last) = last {
+                return self.onward(last);
+            }
+        }
+        self.at = from;
+        self.onward(end)
+    }
+
+    /// Goes on over flat, place and state up to a postal code, if there is one.
+    fn onward(&mut self, end: usize) -> usize {
+        let end = self.unit_behind(end).unwrap_or(end);
+        let (mut at, mut parts) = (end, 0);
+        while parts < 8 {
+            let Some(rest) = self.text.get(at..self.last.max(at)) else {
+                break;
+            };
+            let gap = rest.len() - rest.trim_start_matches([' ', ',', '\n', '?', '.']).len();
+            if gap == 0
+                || gap > 8
+                || rest
+                    .get(..gap)
+                    .is_some_and(|gap| gap.matches('\n').count() > 2 || gap.starts_with(". "))
+            {
+                break;
+            }
+            let Some(token) = self.token(at + gap) else {
+                break;
+            };
+            if token.number {
+                let code =
+                    matches!(token.text.len(), 3..=7) && (parts > 0 || token.text.len() >= 4);
+                return if code {
+                    self.rest_of_code(token.end)
+                } else {
+                    end
+                };
+            }
+            if !token.capital() && !token.kind.is(Kind::PARTICLE) {
+                break;
+            }
+            at = token.end;
+            parts += 1;
+        }
+        end
+    }
+
+    /// `78701-1234`, `M5V 2T6`, `SW1A 1AA`.
+    fn rest_of_code(&mut self, end: usize) -> usize {
+        let rest = self.text.get(end..).unwrap_or_default();
+        let plus = rest
+            .strip_prefix('-')
+            .map(|rest| rest.bytes().take_while(u8::is_ascii_digit).count());
+        if let Some(count @ 3..=4) = plus {
+            return end + 1 + count;
+        }
+        let letters = self.text.get(..end).is_some_and(|head| {
+            let code = head.rsplit([' ', ',', '\n']).next().unwrap_or_default();
+            code.bytes().any(|b| b.is_ascii_uppercase())
+        });
+        match self
+            .token(end + 1)
+            .filter(|token| letters && rest.starts_with(' ') && token.text.len() == 3)
+        {
+            Some(token) if token.text.starts_with(|c: char| c.is_ascii_digit()) => token.end,
+            _ => end,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::testing::{found, nothing};
+
+    #[test]
+    fn addresses_of_many_countries() {
+        for (text, address) in [
+            (
+                "letter to 9718 Mill St Apt 10, Austin, TX 78701, telling",
+                "9718 Mill St Apt 10, Austin, TX 78701",
+            ),
+            (
+                "Lives at 634 Washington St Apt 12, Dayton, OH 45402 with",
+                "634 Washington St Apt 12, Dayton, OH 45402",
+            ),
+            (
+                "- address: 5206 Park Blvd, Suite 974, Toronto, ON M5V 2T6\n- plan",
+                "5206 Park Blvd, Suite 974, Toronto, ON M5V 2T6",
+            ),
+            ("wohnt in der Hauptstraße 12a, und", "Hauptstraße 12a"),
+            ("habite 40 rue Victor Hugo, et", "40 rue Victor Hugo"),
+            ("adres: ul. Północna 73, dalej", "ul. Północna 73"),
+            ("P.O. Box 101, next", "P.O. Box 101"),
+            (
+                "at PSC 7589, Box 0572\nAPO AE 20040 now",
+                "PSC 7589, Box 0572\nAPO AE 20040",
+            ),
+        ] {
+            found(text, "ADDRESS", &[address]);
+        }
+    }
+
+    #[test]
+    fn other_words_with_numbers() {
+        for text in [
+            "String 12 and Table 5",
+            "Test Suite 12 failed",
+            "See Section 12 Way of working",
+            "10 Downloads in 5 Days",
+            "Python 31234 and France 2024",
+            "at line 12 Error 404",
+            "Unit 5 tests",
+        ] {
+            nothing(text);
+        }
+    }
+}

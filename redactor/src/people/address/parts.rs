@@ -1,0 +1,136 @@
+//! The words and numbers of an address, and the forms that are read in one piece.
+
+use super::super::lists::{Kind, kind};
+
+#[derive(Clone, Copy)]
+pub(super) struct Token<'t> {
+    pub(super) text: &'t str,
+    pub(super) end: usize,
+    pub(super) number: bool,
+    pub(super) kind: Kind,
+}
+
+impl Token<'_> {
+    pub(super) fn capital(self) -> bool {
+        self.text.starts_with(char::is_uppercase)
+    }
+
+    /// A word for a street, or one that ends in such a word.
+    pub(super) fn street(self) -> bool {
+        const ENDINGS: &[&str] = &[
+            "straße", "strasse", "str", "allee", "platz", "gasse", "weg", "damm", "ufer", "straat",
+            "laan", "plein", "gracht", "kade", "dijk", "vej", "gade", "stræde", "veien", "vegen",
+            "gata", "gaten", "gatan", "vägen", "gränd", "katu", "kuja", "polku", "utca", "ulica",
+            "bakken", "haugen",
+        ];
+        let longer = self.text.len() > 5 && self.capital();
+        self.kind.is(Kind::STREET)
+            || (longer
+                && ENDINGS
+                    .iter()
+                    .any(|ending| self.text.to_lowercase().ends_with(ending)))
+    }
+}
+
+pub(super) struct Reader<'t> {
+    pub(super) text: &'t str,
+    pub(super) at: usize,
+    pub(super) last: usize,
+    pub(super) cut: bool,
+}
+
+impl<'t> Reader<'t> {
+    /// `P.O. Box 101`, `PSC 3294, Box 9168`, `Unit 3906 Box 2810`, `Postfach 12`.
+    pub(super) fn boxed(&mut self, at: usize) -> Option<usize> {
+        let rest = self.text.get(at..self.last.max(at))?;
+        let head = [
+            "P.O. Box ",
+            "PO Box ",
+            "P.O.Box ",
+            "P. O. Box ",
+            "Postfach ",
+            "PSC ",
+            "Unit ",
+            "Apartado ",
+            "Casella Postale ",
+            "Boîte Postale ",
+        ]
+        .iter()
+        .find(|head| rest.starts_with(**head))?;
+        let number = self.token(at + head.len()).filter(|token| token.number)?;
+        let military = matches!(*head, "PSC " | "Unit ");
+        let rest = self.text.get(number.end..)?;
+        let behind = rest.trim_start_matches([',', ' ']).strip_prefix("Box ");
+        match behind {
+            Some(behind) => {
+                let at = self.text.len() - behind.len();
+                self.token(at)
+                    .filter(|token| token.number)
+                    .map(|token| token.end)
+            }
+            None => (!military).then_some(number.end),
+        }
+    }
+
+    /// A country, state or post of the army before a postal code: the code, and with it the army's
+    /// whole line.
+    pub(super) fn coded(&mut self, at: usize) -> Option<(usize, usize)> {
+        let word = self.token(at)?;
+        let military = matches!(word.text, "APO" | "FPO" | "DPO");
+        let place = if military {
+            self.token(word.end + 1)?
+        } else {
+            word
+        };
+        if !place.kind.is(Kind::COUNTRY) || self.text.as_bytes().get(place.end) != Some(&b' ') {
+            return None;
+        }
+        // States are written as two capitals.
+        let state = place.text.len() <= 3;
+        if state && place.text.chars().any(char::is_lowercase) {
+            return None;
+        }
+        let code = self.token(place.end + 1).filter(|token| token.number)?;
+        let long = match (state, code.text.len()) {
+            (_, 5) => true,
+            (false, 4 | 6) => !code.text.starts_with("19") && !code.text.starts_with("20"),
+            _ => false,
+        };
+        let inside = self.text.get(..at).is_some_and(|head| {
+            head.trim_end_matches(' ')
+                .ends_with(|c: char| c == ',' || c == '\n' || c.is_alphabetic() || c == '?')
+        });
+        let figures = code.text.bytes().all(|b| b.is_ascii_digit());
+        let from = if military {
+            at
+        } else {
+            code.end - code.text.len()
+        };
+        (long && figures && inside).then_some((from, code.end))
+    }
+
+    /// The word or number that begins here. A number may hold letters: `12a`, `M5V`.
+    pub(super) fn token(&mut self, at: usize) -> Option<Token<'t>> {
+        let rest = self.text.get(at..)?;
+        let length = rest
+            .find(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’' | '-' | '/')))
+            .unwrap_or(rest.len());
+        self.cut |= at + length + 2 > self.text.len();
+        if length == 0 || length > 48 || at + length > self.last {
+            return None;
+        }
+        let text = rest.get(..length)?.trim_end_matches(['-', '/', '\'']);
+        let digits = text.bytes().filter(u8::is_ascii_digit).count();
+        let short = text.len() <= 8;
+        let number = digits > 0
+            && short
+            && (text.starts_with(|c: char| c.is_ascii_digit()) || digits * 3 >= text.len());
+        let kind = if number { Kind::default() } else { kind(text) };
+        (!text.is_empty()).then_some(Token {
+            text,
+            end: at + text.len(),
+            number,
+            kind,
+        })
+    }
+}

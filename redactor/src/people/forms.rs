@@ -1,0 +1,139 @@
+//! What the lists say of a word as a text has it: whole, joined, inflected.
+
+use super::lists::{Kind, kind};
+
+/// What the lists say of a word, of its parts if it is joined, or of what it is a form of.
+pub(super) fn known(word: &str, inflects: bool) -> Kind {
+    let own = kind(word);
+    if own != Kind::default() {
+        return own;
+    }
+    if let Some((first, rest)) = word.split_once(['-', '\'', '’']) {
+        let (first, rest) = (kind(first), kind(rest));
+        return match (
+            first.is(Kind::STOP) || rest.is(Kind::STOP),
+            rest == Kind::default(),
+        ) {
+            (true, _) => Kind::STOP,
+            (false, true) => first,
+            (false, false) => rest,
+        };
+    }
+    if inflects || slavic_surname(word) {
+        inflected(word)
+    } else {
+        own
+    }
+}
+
+/// Whether a word ends as surnames of Poland and its neighbours do, in any case.
+pub(super) fn slavic_surname(word: &str) -> bool {
+    const ENDINGS: &[&str] = &[
+        "ski",
+        "ska",
+        "skiego",
+        "skiemu",
+        "skim",
+        "skiej",
+        "ską",
+        "scy",
+        "skich",
+        "cki",
+        "cka",
+        "ckiego",
+        "ckiemu",
+        "ckim",
+        "ckiej",
+        "cką",
+        "czyk",
+        "czyka",
+        "czykowi",
+        "czykiem",
+        "czyku",
+        "owicz",
+        "owicza",
+        "owiczem",
+        "owiczowi",
+        "ewicz",
+        "ewicza",
+        "ewiczem",
+        "ović",
+        "ovića",
+        "ević",
+        "evića",
+        "ovski",
+        "evski",
+        "ский",
+        "ского",
+        "скому",
+        "ским",
+        "ская",
+        "ской",
+        "скую",
+        "ович",
+        "евич",
+        "енко",
+        "ук",
+        "чук",
+    ];
+    word.chars().count() > 6 && ENDINGS.iter().any(|ending| word.ends_with(ending))
+}
+
+/// Endings of Slavic cases with the letters that the plain form ends in instead.
+const FORMS: &[(&str, &[&str])] = &[
+    ("owie", &[""]),
+    ("owi", &["", "o"]),
+    ("ovi", &["", "a"]),
+    ("iego", &["i"]),
+    ("iemu", &["i"]),
+    ("iej", &["a"]),
+    ("ego", &["i", "y"]),
+    ("emu", &["i", "y"]),
+    ("iem", &["", "o"]),
+    ("em", &["", "o"]),
+    ("om", &["", "a"]),
+    ("ie", &["a", ""]),
+    ("ka", &["ek"]),
+    ("kiem", &["ek"]),
+    ("kowi", &["ek"]),
+    ("ą", &["a"]),
+    ("ę", &["a"]),
+    ("ej", &["a"]),
+    ("ou", &["a"]),
+    ("ow", &[""]),
+    ("y", &["a"]),
+    ("i", &["a"]),
+    ("e", &["a", ""]),
+    ("u", &["a", "", "o"]),
+    ("o", &["a"]),
+    ("a", &[""]),
+    ("ом", &["", "а"]),
+    ("ой", &["а"]),
+    ("ого", &["ий"]),
+    ("ому", &["ий"]),
+    ("ым", &[""]),
+    ("ы", &["а"]),
+    ("у", &["", "а"]),
+    ("е", &["", "а"]),
+    ("а", &[""]),
+    ("и", &["я", "а"]),
+    ("ю", &["я"]),
+];
+
+fn inflected(word: &str) -> Kind {
+    if word.chars().count() < 5 {
+        return Kind::default();
+    }
+    for (ending, plain) in FORMS {
+        let Some(stem) = word.strip_suffix(ending) else {
+            continue;
+        };
+        for last in *plain {
+            let found = kind(&format!("{stem}{last}"));
+            if found.is(Kind::SURNAME) || found.is(Kind::GIVEN) && !found.is(Kind::WORD) {
+                return found;
+            }
+        }
+    }
+    Kind::default()
+}

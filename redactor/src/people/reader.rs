@@ -1,0 +1,180 @@
+//! Reads the words of a name, and notes when the text ended too soon to say.
+
+use super::forms::known;
+use super::lists::Kind;
+
+/// The longest word that is looked up.
+const LONGEST: usize = 40;
+/// Bytes before a name in which letters show the language.
+const LANGUAGE: usize = 160;
+/// Words of a name behind its first.
+const MOST: usize = 5;
+
+#[derive(Clone, Copy)]
+pub(super) struct Word<'t> {
+    pub(super) text: &'t str,
+    pub(super) end: usize,
+    pub(super) kind: Kind,
+}
+
+impl Word<'_> {
+    /// `GRACE`: more than one letter, all of them capitals.
+    pub(super) fn shouts(self) -> bool {
+        self.text.len() > 1 && !self.text.chars().any(char::is_lowercase)
+    }
+
+    /// `McDonald`, but not `iPhone` or `JavaScript`: few capitals inside.
+    pub(super) fn well_cased(self) -> bool {
+        let inner = self
+            .text
+            .chars()
+            .skip(1)
+            .filter(|c| c.is_uppercase())
+            .count();
+        let parts = self.text.matches(['-', '\'', '’']).count();
+        let prefixed = ["Mc", "Mac", "De", "Di", "Le", "La", "Van", "O"]
+            .iter()
+            .any(|p| self.text.starts_with(p));
+        inner <= parts + usize::from(prefixed)
+    }
+}
+
+/// Reads ahead and notes when the text ended too soon to say.
+pub(super) struct Reader<'t> {
+    pub(super) text: &'t str,
+    pub(super) cut: bool,
+}
+
+impl<'t> Reader<'t> {
+    pub(super) fn byte(&mut self, at: usize) -> Option<u8> {
+        let byte = self.text.as_bytes().get(at).copied();
+        self.cut |= byte.is_none();
+        byte
+    }
+
+    /// The word that begins here, with hyphens and apostrophes inside.
+    pub(super) fn word(&mut self, start: usize) -> Option<Word<'t>> {
+        let rest = self.text.get(start..)?;
+        let mut end = 0;
+        let mut chars = rest.char_indices().peekable();
+        while let Some((at, c)) = chars.next() {
+            let inner = matches!(c, '-' | '\'' | '’' | 'ʼ')
+                && at > 0
+                && chars.peek().is_some_and(|(_, next)| next.is_alphabetic());
+            if !c.is_alphabetic() && !inner && !unicode_normalization::char::is_combining_mark(c) {
+                break;
+            }
+            end = at + c.len_utf8();
+            if end > LONGEST {
+                return None;
+            }
+        }
+        self.cut |= start + end + 2 > self.text.len();
+        let whole = rest.get(..end)?;
+        let text = ["'s", "’s"]
+            .iter()
+            .find_map(|own| whole.strip_suffix(own))
+            .unwrap_or(whole);
+        let end = start + text.len();
+        (!text.is_empty()).then(|| Word {
+            text,
+            end,
+            kind: known(text, self.slavic(start, text)),
+        })
+    }
+
+    /// Whether the text around speaks a language that inflects names: its letters show it.
+    pub(super) fn slavic(&self, start: usize, word: &str) -> bool {
+        let from = start.saturating_sub(LANGUAGE);
+        let before = self.text.as_bytes().get(from..start).unwrap_or_default();
+        let telling = |b: &u8| matches!(b, 0xC4 | 0xC5 | 0xD0 | 0xD1);
+        before.iter().any(telling) || word.bytes().any(|b| telling(&b))
+    }
+
+    /// Initials that go on with others: `J.R.`, `J. R.`; other words as they are.
+    pub(super) fn dotted(&mut self, first: Word<'t>) -> Word<'t> {
+        if first.text.chars().count() != 1 || self.byte(first.end) != Some(b'.') {
+            return first;
+        }
+        let mut dotted = Word {
+            end: first.end + 1,
+            ..first
+        };
+        for _ in 0..2 {
+            let at = dotted.end + usize::from(self.byte(dotted.end) == Some(b' '));
+            match self.word(at) {
+                Some(next)
+                    if next.text.chars().count() == 1 && self.byte(next.end) == Some(b'.') =>
+                {
+                    dotted.end = next.end + 1;
+                }
+                _ => break,
+            }
+        }
+        dotted
+    }
+
+    /// Goes on behind the first word: initials, particles, surnames. Returns the end, and
+    /// whether the lists know one of the words.
+    pub(super) fn tail(&mut self, first: Word<'t>, unknown: bool) -> (usize, bool) {
+        let (mut end, mut known, mut surname) = (first.end, false, false);
+        let mut at = first.end;
+        for _ in 0..MOST {
+            let Some(word) = self.next_word(at) else {
+                break;
+            };
+            let capital = word.text.starts_with(char::is_uppercase);
+            let initial = capital && word.text.chars().count() == 1;
+            if initial && !surname {
+                at = word.end + usize::from(self.byte(word.end) == Some(b'.'));
+                continue;
+            }
+            if word.kind.is(Kind::PARTICLE) && !surname && !(capital && word.kind.is(Kind::SURNAME))
+            {
+                at = word.end;
+                continue;
+            }
+            let listed = word.kind.is(Kind::GIVEN) || word.kind.is(Kind::SURNAME);
+            let broken = self
+                .text
+                .get(at..word.end)
+                .is_some_and(|gap| gap.starts_with('\n'));
+            if broken && !(listed && first.kind.is(Kind::GIVEN) && end == first.end) {
+                break;
+            }
+            let alike = word.shouts() == first.shouts() || first.text.len() <= 2;
+            let fits = capital && word.well_cased() && !word.kind.is(Kind::STOP) && alike;
+            let common = word.kind.is(Kind::WORD) || word.kind.is(Kind::COMMON);
+            let plain = listed && (unknown || !common);
+            if !fits || !(plain || (unknown && !surname && word.text.chars().count() > 2)) {
+                break;
+            }
+            known |= plain;
+            surname |= !word.kind.is(Kind::GIVEN) || word.kind.is(Kind::SURNAME);
+            (at, end) = (word.end, word.end);
+        }
+        (end, known)
+    }
+
+    /// The next word of the same name: behind one space, or one line break.
+    pub(super) fn next_word(&mut self, at: usize) -> Option<Word<'t>> {
+        match self.byte(at)? {
+            b' ' | b'\n' => self.word(at + 1),
+            _ => None,
+        }
+    }
+
+    /// Whether what follows may follow a name; a dot or a bracket of code may not.
+    pub(super) fn ends(&mut self, end: usize) -> bool {
+        let Some(next) = self.byte(end) else {
+            return true;
+        };
+        match next {
+            b'.' | b':' | b'-' | b'/' => !self
+                .byte(end + 1)
+                .is_some_and(|b| b.is_ascii_alphanumeric() || b == next || b"_/".contains(&b)),
+            b'_' | b'(' | b'[' | b'{' | b'=' | b'@' | b'$' | b'`' => false,
+            b => !b.is_ascii_digit(),
+        }
+    }
+}
