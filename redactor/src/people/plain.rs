@@ -130,7 +130,7 @@ impl<'t> Reader<'t> {
             return self.behind_initial(start, first);
         }
         if first.kind.is(Kind::GIVEN)
-            && let Some(name) = self.from_given(start, first)
+            && let Some(name) = self.given_first(start, first)
         {
             return Some(name);
         }
@@ -193,7 +193,7 @@ impl<'t> Reader<'t> {
     }
 
     /// `Given Surname`, `Given I. de la Surname`.
-    fn from_given(&mut self, start: usize, first: Word<'t>) -> Option<Name> {
+    fn given_first(&mut self, start: usize, first: Word<'t>) -> Option<Name> {
         let word = first.kind.is(Kind::WORD) || first.kind.is(Kind::PLACE);
         // A capital inside a sentence is there for a reason.
         let inside = self.text.get(..start).is_some_and(|head| {
