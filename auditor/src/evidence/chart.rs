@@ -22,7 +22,10 @@ const WHOLE: u64 = 100_000;
 pub(super) fn requests(counts: &Counts) -> String {
     let parts = &counts.parts;
     let most = parts.iter().map(|p| p.admitted + p.refused).max();
-    let most = most.unwrap_or(0).max(1);
+    let most = most.unwrap_or(0);
+    if most == 0 {
+        return "<p>No request in the period.</p>".into();
+    }
     let admitted: u64 = parts.iter().map(|part| part.admitted).sum();
     let refused: u64 = parts.iter().map(|part| part.refused).sum();
     let mut out = format!(

@@ -6,7 +6,7 @@ use gatehouse_ledger::{clock::rfc3339, verify::Verdict};
 
 use super::{Facts, chart, counts::Counts, markup::escape};
 use crate::{
-    scan::{Outcome, Tested},
+    scan::{Outcome, Period, Tested},
     views::{Cell, Loaded},
 };
 
@@ -38,17 +38,17 @@ pub(super) fn page(
     counts: &Counts,
 ) -> String {
     let mut out = String::with_capacity(1 << 16);
-    let (from, to) = (rfc3339(facts.period.from_us), rfc3339(facts.period.to_us));
+    let (period, told) = period(facts.period);
     let _ = write!(
         out,
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
          <meta name=\"color-scheme\" content=\"light dark\">\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
-         <title>Gatehouse evidence, {from} to {to}</title><style>{STYLE}\
-         @page {{ @bottom-left {{ content: \"Gatehouse evidence, {from} to {to}\"; }} }}\n</style></head><body>\n\
+         <title>Gatehouse evidence, {period}</title><style>{STYLE}\
+         @page {{ @bottom-left {{ content: \"Gatehouse evidence, {period}\"; }} }}\n</style></head><body>\n\
          <header><h1>Evidence from the audit log of Gatehouse</h1>\
-         <p>Period: {from} to {to}, the end excluded</p>",
+         <p>{told}</p>",
     );
     tiles(&mut out, tested);
     out.push_str("</header>\n<main>\n");
@@ -70,6 +70,19 @@ pub(super) fn page(
     }
     out.push_str("</main></body></html>\n");
     out
+}
+
+/// The period in a title, and in a sentence.
+fn period(period: Period) -> (String, String) {
+    let Period { from_us, to_us } = period;
+    // Nobody asked for one, and the log has none.
+    if to_us <= 1 {
+        let none = "no record that verifies";
+        return (none.to_owned(), format!("Period: none, {none}"));
+    }
+    let period = format!("{} to {}", rfc3339(from_us), rfc3339(to_us));
+    let told = format!("Period: {period}, the end excluded");
+    (period, told)
 }
 
 /// How many tests ended how, the worst first.
@@ -104,17 +117,7 @@ fn head(out: &mut String, loaded: &Loaded, facts: &Facts) {
         Some(digest) => digest.as_str(),
         None => "none: the signer is unknown, and no test can pass",
     };
-    let size = format!(
-        "{}, {}, {}; the first record at {}",
-        counted(loaded.records, "record"),
-        counted(report.streams.len() as u64, "stream"),
-        counted(report.sessions, "session"),
-        rfc3339(loaded.first_us)
-    );
-    let horizon = format!(
-        "{}; past it the log proves nothing",
-        rfc3339(loaded.horizon_us)
-    );
+    let (size, horizon) = extent(loaded);
     let tool = format!(
         "gatehouse-auditor {}, {}",
         env!("CARGO_PKG_VERSION"),
@@ -143,6 +146,26 @@ fn head(out: &mut String, loaded: &Loaded, facts: &Facts) {
         );
     }
     out.push_str("</table>\n<p>All times are UTC.</p></section>\n");
+}
+
+/// What the log holds, and until when it proves anything.
+fn extent(loaded: &Loaded) -> (String, String) {
+    let size = format!(
+        "{}, {}, {}",
+        counted(loaded.records, "record"),
+        counted(loaded.report.streams.len() as u64, "stream"),
+        counted(loaded.report.sessions, "session"),
+    );
+    if loaded.records == 0 {
+        return (size, "none: the log proves nothing".to_owned());
+    }
+    (
+        format!("{size}; the first record at {}", rfc3339(loaded.first_us)),
+        format!(
+            "{}; past it the log proves nothing",
+            rfc3339(loaded.horizon_us)
+        ),
+    )
 }
 
 fn counted(number: u64, noun: &str) -> String {

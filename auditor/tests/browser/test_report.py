@@ -257,6 +257,20 @@ def test_a_broken_log_and_exceptions_catch_the_eye(browser, data, tmp_path):
     assert "What the log cannot show" in browser.js("document.getElementById('SE-01').innerText")
 
 
+def test_a_log_of_which_nothing_verifies_has_no_times(browser, data, tmp_path):
+    copy = tmp_path / "data"
+    shutil.copytree(data, copy)
+    for segment in (copy / "ledger" / "log").rglob("*.jsonl.zst"):
+        segment.write_bytes(segment.read_bytes()[:-9])
+    broken = Package(copy, tmp_path)
+    assert broken.status == 1, broken.said
+    browser.open(broken.report)
+    assert facts(browser)["Horizon"] == "none: the log proves nothing"
+    assert browser.js("document.title") == "Gatehouse evidence, no record that verifies"
+    text = browser.js("document.body.innerText")
+    assert "1970" not in text and "No request in the period." in text
+
+
 def test_exceptions_are_listed_and_the_rest_is_counted(browser, data, tmp_path):
     controls = tmp_path / "controls"
     controls.mkdir()
