@@ -2,21 +2,28 @@
 //!
 //! One process at a time can have it open; the database's lock sees to that.
 
-use std::{fmt::Display, os::unix::fs::DirBuilderExt, sync::Arc};
+use std::{fmt::Display, os::unix::fs::DirBuilderExt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use gatehouse_envelope::{keys::FileKeys, sign::FileSigner};
-use gatehouse_ledger::{Ledger, Mode, Options, Pace, Recovery, store::Dir};
+use gatehouse_ledger::{AppendError, Ledger, Mode, Options, Pace, Recovery, store::Dir};
 
 use super::Desk;
 use crate::{
-    audit::{Book, BookError, Event, LedgerClock},
+    audit::{Book, BookError, Event, Later, LedgerClock, Unconfirmed},
     auth::CallerKeys,
     clock::{Clock, SystemClock},
     config::{Config, LedgerMode},
     registry::{CachePolicy, Condition, Database, EmbeddedRegistry, Keyring, Registry},
     session::{self, Journal, Logged, Sessions, store::EmbeddedStore},
 };
+
+/// How often the log is offered what it is owed.
+const TEND: Duration = Duration::from_millis(250);
+/// In how many of those rounds the store is brought up to the log once.
+const MEND_EVERY: u64 = 8;
+/// How long the log is offered it at the end.
+const LAST_TRIES: Duration = Duration::from_secs(2);
 
 /// Why a data directory could not be opened or closed: which part of it, and what that part says.
 #[derive(Debug, thiserror::Error)]
@@ -66,6 +73,7 @@ impl Office {
             clock: vault.clock,
             files: Files {
                 database: vault.database,
+                sessions: sessions.clone(),
                 book: book.clone(),
             },
             keyring: vault.keyring,
@@ -103,22 +111,57 @@ impl Office {
 }
 
 /// The database and the log.
+#[derive(Clone)]
 pub struct Files {
     database: Arc<Database>,
+    sessions: Sessions,
     book: Book,
 }
 
 impl Files {
-    /// Ends the log, once everything in the database is on the disk: recovery counts on that.
+    /// Keeps log and store together while the gateway runs, until it is dropped: offers the log what
+    /// it is owed, brings the store up to it, and has it keep its files for as long as the store is
+    /// behind.
+    pub async fn tend(&self) {
+        let mut round: u64 = 0;
+        loop {
+            tokio::time::sleep(TEND).await;
+            self.book.pay();
+            if round.is_multiple_of(MEND_EVERY) {
+                self.sessions.mend().await;
+            }
+            self.hold();
+            round += 1;
+        }
+    }
+
+    /// Ends the log, once everything in the database is on the disk: recovery counts on that. If the
+    /// database is behind, the log is left as a crash would leave it, and the next start does the rest.
     pub async fn close(&self) -> Result<(), OfficeError> {
+        let deadline = tokio::time::Instant::now() + LAST_TRIES;
+        while self.book.pay() > 0 && tokio::time::Instant::now() < deadline {
+            tokio::time::sleep(TEND).await;
+        }
+        self.sessions.mend().await;
         let synced = self.database.sync().await;
-        synced.map_err(OfficeError::of("sessions.redb"))?;
+        if synced.is_err() {
+            self.book.ledger().hold(true);
+        } else {
+            self.hold();
+        }
         let book = self.book.clone();
         let closed = tokio::task::spawn_blocking(move || {
             let closed = book.ledger().close();
             closed.map_err(OfficeError::of("ledger"))
         });
-        closed.await.map_err(OfficeError::of("ledger"))?
+        let closed = closed.await.map_err(OfficeError::of("ledger"))?;
+        synced.map_err(OfficeError::of("sessions.redb"))?;
+        closed
+    }
+
+    fn hold(&self) {
+        let behind = self.sessions.behind() > 0 || self.database.condition().failed();
+        self.book.ledger().hold(behind);
     }
 }
 
@@ -181,13 +224,15 @@ struct NoLog;
 
 #[async_trait]
 impl Journal for NoLog {
-    async fn append(&self, _: Event) -> Result<(), BookError> {
-        Err(BookError::Late)
+    async fn append(&self, _: Event) -> Result<(), Unconfirmed> {
+        Err(BookError::from(AppendError::Stopped).into())
     }
 
-    async fn take(&self, _: Event) -> Result<(), BookError> {
-        Err(BookError::Late)
+    async fn take(&self, _: Event) -> Result<(), Unconfirmed> {
+        Err(BookError::from(AppendError::Stopped).into())
     }
+
+    fn owe(&self, _: Event, _: Option<Later>) {}
 }
 
 fn limits(config: &Config) -> session::Limits {

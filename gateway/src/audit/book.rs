@@ -8,7 +8,10 @@ use gatehouse_ledger::{
     event::Event,
 };
 
-use super::parts::BuildError;
+use super::{
+    owed::{Later, Owed},
+    parts::BuildError,
+};
 use crate::clock::Clock;
 
 /// How long the log is given for events that no request waits for.
@@ -19,6 +22,7 @@ const AT_LEISURE: Duration = Duration::from_secs(30);
 pub struct Book {
     ledger: Arc<Ledger>,
     bound: Duration,
+    owed: Arc<Owed>,
 }
 
 /// The log did not take an event. The request that it belongs to must fail (503,
@@ -36,11 +40,49 @@ pub enum BookError {
     Late,
 }
 
+impl BookError {
+    /// Whether the log has the event all the same; `None` if nobody knows, or not yet.
+    pub fn written(self) -> Option<bool> {
+        match self {
+            Self::Append(error) => error.written(),
+            Self::Build(_) => Some(false),
+            Self::Late => None,
+        }
+    }
+}
+
+/// An event that the log did not confirm.
+#[derive(thiserror::Error)]
+#[error("{error}")]
+pub struct Unconfirmed {
+    /// Why not.
+    pub error: BookError,
+    /// With [`BookError::Late`]: what becomes of it in the end.
+    pub later: Option<Later>,
+}
+
+impl std::fmt::Debug for Unconfirmed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Unconfirmed").field(&self.error).finish()
+    }
+}
+
+impl From<BookError> for Unconfirmed {
+    fn from(error: BookError) -> Self {
+        Self { error, later: None }
+    }
+}
+
 impl Book {
     /// A book that writes into `ledger`. Past `bound` an event counts as not written, and the
     /// request that it belongs to fails.
     pub fn new(ledger: Arc<Ledger>, bound: Duration) -> Self {
-        Self { ledger, bound }
+        let owed = Arc::default();
+        Self {
+            ledger,
+            bound,
+            owed,
+        }
     }
 
     /// Writes `event`; it is durable, as the ledger's mode has it, when this returns.
@@ -66,6 +108,36 @@ impl Book {
     /// It is not known to have been written.
     pub async fn take(&self, event: Event) -> Result<(), BookError> {
         confirmed(self.ledger.append(event, Durability::Taken), self.bound).await
+    }
+
+    /// As [`Book::append`] and [`Book::take`] do, and gives what is late to whoever has to know.
+    pub(crate) async fn offer(
+        &self,
+        event: Event,
+        durability: Durability,
+    ) -> Result<(), Unconfirmed> {
+        let mut ticket = self.ledger.append(event, durability);
+        match tokio::time::timeout(self.bound, &mut ticket).await {
+            Ok(outcome) => outcome
+                .map(|_| ())
+                .map_err(|error| BookError::from(error).into()),
+            Err(_) => Err(Unconfirmed {
+                error: BookError::Late,
+                later: Some(Box::pin(async { Ok(ticket.await.map(|_| ())?) })),
+            }),
+        }
+    }
+
+    /// Leaves an event that the log must have, whatever is wrong with it now: it is offered by every
+    /// [`Book::pay`] until it is taken. `attempt` is one that is under way. Waits for nothing, so a
+    /// destructor may call it.
+    pub fn owe(&self, event: Event, attempt: Option<Later>) {
+        self.owed.add(event, attempt);
+    }
+
+    /// Offers what is owed. Says how many events the log does not have yet.
+    pub fn pay(&self) -> usize {
+        self.owed.pay(&self.ledger)
     }
 
     /// The ledger, for shutting it down and for its health.

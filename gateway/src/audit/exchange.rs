@@ -240,17 +240,20 @@ impl<'a> Destination<'a> {
 }
 
 impl Settled<'_> {
-    /// The event at `link` of its session.
+    /// The event at `link` of its session, or outside its chain if the chain has been lost.
     ///
     /// # Errors
     /// A value that no record may hold.
-    pub fn build(&self, link: Link) -> Result<Event, BuildError> {
+    pub fn build(&self, link: Option<Link>) -> Result<Event, BuildError> {
         let mut draft = Draft::new("exchange.settled");
         draft.word("rid", self.request);
         for restored in self.reply.restored {
             restored.check(&mut draft);
         }
-        draft.subject(self.subject, link);
+        match link {
+            Some(link) => draft.subject(self.subject, link),
+            None => draft.outside(self.subject),
+        }
         draft.put().integer("status", u64::from(self.status));
         draft
             .put()

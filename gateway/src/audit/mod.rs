@@ -8,17 +8,21 @@
 mod book;
 mod exchange;
 mod operation;
+mod owed;
 mod parts;
+mod pledge;
 mod session;
 #[cfg(test)]
 mod tests;
 
-pub use book::{Book, BookError, LedgerClock};
+pub use book::{Book, BookError, LedgerClock, Unconfirmed};
 pub use exchange::{
     Absent, Admitted, Destination, Ending, Redaction, Refused, Reply, Restored, Settled, Upstream,
     Usage,
 };
 pub use gatehouse_ledger::event::Event;
 pub use operation::{AdminAction, AdminChange, AuthDeny, ConfigSnapshot, PolicyLoad};
+pub use owed::Later;
 pub use parts::{BuildError, Link, Source, StateKey, Subject, Who};
+pub use pledge::Pledge;
 pub use session::{AuditGap, SessionEnd, SessionEnding, SessionOpen};

@@ -132,13 +132,23 @@ impl Draft {
     /// The session, its run and trace, and the event's place in the session's chain.
     pub(super) fn subject(&mut self, subject: Subject<'_>, link: Link) {
         self.words([("sid", Some(subject.session)), ("run", subject.run)]);
+        self.trace(subject);
+        self.builder
+            .integer("sseq", link.sseq)
+            .hex("sprev", &link.sprev);
+    }
+
+    /// The session of an event that has no place in its chain: not a `sid`.
+    pub(super) fn outside(&mut self, subject: Subject<'_>) {
+        self.object("outside", [("session", Some(subject.session))], |_| {});
+        self.trace(subject);
+    }
+
+    fn trace(&mut self, subject: Subject<'_>) {
         if let Some(trace) = subject.trace {
             self.builder
                 .text("trace", &gatehouse_envelope::digest::hex(&trace));
         }
-        self.builder
-            .integer("sseq", link.sseq)
-            .hex("sprev", &link.sprev);
     }
 
     pub(super) fn who(&mut self, who: Who<'_>) {

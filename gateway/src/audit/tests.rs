@@ -142,7 +142,7 @@ fn a_settlement_says_what_went_where() {
             upstream_digest: None,
             duration_us: 1234,
         }
-        .build(Link::START)
+        .build(Some(Link::START))
     };
     let shown = text(&settled(&restored).unwrap());
     assert!(shown.ends_with(concat!(

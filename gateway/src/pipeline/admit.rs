@@ -9,9 +9,10 @@ use tokio::time::Instant;
 
 use super::Gateway;
 use super::inbound::Head;
-use super::refuse::{Refusal, book_refusal, held_refusal, session_refusal, unrecorded};
+use super::refuse::{Refusal, book_refusal, held_refusal, session_refusal};
 use super::screen::{Parts, Screened};
-use crate::audit::{Admitted as Record, Event, Redaction, StateKey, Upstream};
+use super::unsent::{Unsent, unsent_refusal};
+use crate::audit::{Admitted as Record, Event, Pledge, Redaction, StateKey, Upstream};
 use crate::clock;
 use crate::config::Provider;
 use crate::protocol::{Facts, Protocol};
@@ -28,6 +29,7 @@ pub(super) struct Admitted {
     body: Bytes,
     provider: Arc<Provider>,
     at: Instant,
+    pledge: Pledge,
 }
 
 impl Gateway {
@@ -55,8 +57,11 @@ impl Gateway {
         let state = parts.turn.state_mut();
         state.vault = parts.vault.to_bytes().into();
         state.steps += 1;
+        let subject = parts.head.subject(parts.turn.reference());
+        let id = parts.head.id.as_str();
+        let mut pledge = Pledge::new(self.book.clone(), id, subject.session, subject.trace);
         // Both at once: the store and the log.
-        let admitted = parts.turn.admit(event).await;
+        let admitted = parts.turn.admit(event, || pledge.begins()).await;
         let Parts {
             head,
             caller,
@@ -77,12 +82,14 @@ impl Gateway {
                     body,
                     provider,
                     at,
+                    pledge,
                 })
             }
-            Err(error) => {
-                // No record can follow in this chain now; the session's next turn tells of the gap.
-                let _ = turn.release().await;
-                Err(unrecorded(head, caller, session_refusal(&error)))
+            // Nothing is sent. What the log has of it is settled once the caller has been told.
+            Err(unadmitted) => {
+                let rejection = session_refusal(&unadmitted.error);
+                let unsent = Unsent::new(turn, pledge, unadmitted.fate, rejection.status());
+                Err(unsent_refusal(head, caller, unsent, rejection))
             }
         }
     }
@@ -156,6 +163,7 @@ pub(super) struct Ready {
     pub(super) body: Bytes,
     pub(super) provider: Arc<Provider>,
     pub(super) at: Instant,
+    pub(super) pledge: Pledge,
 }
 
 impl Admitted {
@@ -169,6 +177,7 @@ impl Admitted {
             body,
             provider,
             at,
+            pledge,
         } = self;
         Ready {
             head,
@@ -178,6 +187,7 @@ impl Admitted {
             body,
             provider,
             at,
+            pledge,
         }
     }
 }

@@ -27,6 +27,7 @@ impl Gateway {
             body,
             provider,
             at,
+            pledge,
         } = request.into_parts();
         let timeouts = self.config.timeouts;
         let deadline = head.started + timeouts.exchange;
@@ -70,6 +71,7 @@ impl Gateway {
             at,
             started,
             deadline,
+            pledge,
         };
         Forwarded(Exchange { admitted, answer })
     }

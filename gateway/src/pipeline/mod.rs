@@ -10,6 +10,7 @@ mod inbound;
 mod receive;
 mod refuse;
 mod screen;
+mod unsent;
 
 use std::sync::Arc;
 
@@ -56,6 +57,8 @@ pub struct Gateway {
     pub tracker: TaskTracker,
     /// Ends the exchanges that the drain does not wait for any longer.
     pub cut: CancellationToken,
+    /// Drops the exchanges that do not end even then: the disk hangs, for instance.
+    pub abandoned: CancellationToken,
     /// Digests that stand in every record.
     pub digests: Digests,
 }
@@ -86,11 +89,15 @@ impl Gateway {
         let (id, started) = (inbound.id().clone(), inbound.started());
         match self.handle(protocol, inbound, &mut slot).await {
             Ok(relay) => relay.run(slot).await,
-            Err(refusal) => {
+            Err(mut refusal) => {
                 self.metrics
                     .ended(protocol.api(), Outcome::Refused, started.elapsed());
+                let unsent = refusal.unsent.take();
                 let (rejection, session) = self.conclude(*refusal).await;
                 slot.answer(rejection.response(protocol.shape(), id.as_str()), session);
+                if let Some(unsent) = unsent {
+                    unsent.settle().await;
+                }
             }
         }
     }

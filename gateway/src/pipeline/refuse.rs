@@ -10,6 +10,7 @@ use http::Response;
 use super::Gateway;
 use super::authenticate::Authenticated;
 use super::inbound::{Head, Inbound};
+use super::unsent::Unsent;
 use crate::audit::{Absent, BookError, BuildError, Refused, Source, Subject, Who};
 use crate::auth::Caller;
 use crate::reject::{Code, Rejection};
@@ -26,7 +27,8 @@ pub struct Refusal {
     label: Option<Label>,
     rule: Option<&'static str>,
     absence: Option<Absence>,
-    recorded: bool,
+    pub(super) recorded: bool,
+    pub(super) unsent: Option<Unsent>,
 }
 
 /// Why the record of a refusal is missing.
@@ -93,6 +95,7 @@ pub(super) fn refusal(
         rule: None,
         absence: None,
         recorded,
+        unsent: None,
     })
 }
 
@@ -114,13 +117,6 @@ pub(super) fn held_refusal(
 ) -> Box<Refusal> {
     let mut refusal = refusal(head, Some(caller), rejection);
     refusal.turn = Some(turn);
-    refusal
-}
-
-/// A refusal because the log or the store failed: there is no record to be had.
-pub(super) fn unrecorded(head: Head, caller: Arc<Caller>, rejection: Rejection) -> Box<Refusal> {
-    let mut refusal = refusal(head, Some(caller), rejection);
-    refusal.recorded = true;
     refusal
 }
 
@@ -237,6 +233,7 @@ impl Gateway {
             rule,
             absence,
             recorded,
+            unsent: _,
         } = refusal;
         let Some(caller) = caller.filter(|_| !recorded) else {
             return (rejection, Ok(()));

@@ -104,6 +104,8 @@ codes! {
     ProviderUnreachable = "provider_unreachable", 502, Provider, Retry::ByStatus, "The provider could not be reached";
     /// The policy blocks a kind of value that the reply holds.
     ReplyBlocked = "reply_blocked", 403, Policy, Retry::No, "The policy does not let this reply through";
+    /// The exchange's outcome could not be recorded, so the reply is withheld. The provider may have answered.
+    ReplyUnrecorded = "reply_unrecorded", 503, Gateway, Retry::No, "The reply could not be recorded, so it is withheld; the provider may have answered";
     /// The route is not served; it never reaches a provider.
     RouteUnknown = "route_unknown", 404, Caller, Retry::No, "This route is not served";
     /// The search could not be finished; nothing was sent.

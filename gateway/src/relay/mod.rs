@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use slot::{Answered, ReplySlot};
 
+use crate::audit::Pledge;
 use crate::config::{Limits, Timeouts};
 use crate::protocol::{Facts, Protocol};
 use crate::provider::Answer;
@@ -50,6 +51,8 @@ pub struct Admitted {
     pub started: Instant,
     /// When it must be over.
     pub deadline: Instant,
+    /// That it will be settled.
+    pub pledge: Pledge,
 }
 
 /// Why there is no answer, or no rest of one.

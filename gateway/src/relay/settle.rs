@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::Shared;
 use crate::audit::{
-    BuildError, Destination, Ending, Event, Reply, Restored, Settled, Subject, Usage,
+    BuildError, Destination, Ending, Event, Pledge, Reply, Restored, Settled, Subject, Usage,
 };
 use crate::protocol::Usage as Counted;
 use crate::reject::{Code, Rejection};
@@ -23,6 +23,7 @@ pub(super) struct Settlement {
     pub(super) turn: Turn,
     pub(super) at: Instant,
     pub(super) started: Instant,
+    pub(super) pledge: Pledge,
 }
 
 /// How it ended.
@@ -39,7 +40,8 @@ impl Settlement {
     /// taken by the log when this returns, though not synced.
     ///
     /// # Errors
-    /// The log did not take it: the caller must not get a complete reply.
+    /// Log and store do not both have it: the caller must not get a complete reply. The provider may
+    /// have been reached all the same, so it is not told that nothing was sent.
     pub(super) async fn settle(
         mut self,
         shared: &Shared,
@@ -56,14 +58,19 @@ impl Settlement {
             self.event(&Findings::default(), end)
         });
         let Ok(event) = event else {
-            tracing::error!(request = self.request.as_str(), "not settled");
+            // The pledge says at least that it ended.
             let _kept = self.turn.release().await;
-            return Err(Code::AuditUnavailable);
+            return Err(Code::ReplyUnrecorded);
         };
-        self.turn.settle(event).await.map_err(|error| match error {
-            SessionError::Conflict => Code::SessionConflict,
-            SessionError::Log => Code::AuditUnavailable,
-            _ => Code::SessionUnavailable,
+        // From here on the record is on its way, whatever becomes of this task.
+        self.pledge.keep();
+        let settled = self.turn.settle(event).await;
+        settled.map_err(|error| {
+            tracing::error!(request = self.request.as_str(), %error, "the reply is withheld");
+            match error {
+                SessionError::Conflict => Code::SessionConflict,
+                _ => Code::ReplyUnrecorded,
+            }
         })
     }
 
@@ -91,7 +98,7 @@ impl Settlement {
             upstream_digest: None,
             duration_us: micros(self.at.elapsed()),
         }
-        .build(self.turn.link())
+        .build(self.turn.place())
     }
 
     /// Tells the operator, in numbers.

@@ -59,6 +59,7 @@ pub(super) async fn run(admitted: Admitted, mut answer: Answer, shared: &Shared,
         at,
         started,
         deadline,
+        pledge,
     } = admitted;
     let session = Some(turn.reference().to_owned());
     let mut settlement = Settlement {
@@ -67,6 +68,7 @@ pub(super) async fn run(admitted: Admitted, mut answer: Answer, shared: &Shared,
         turn,
         at,
         started,
+        pledge,
     };
     let (sender, body) = ReplyBody::channel(DEPTH);
     let mut channel = Channel {

@@ -40,6 +40,7 @@ pub(super) async fn run(
         at,
         started,
         deadline,
+        pledge,
     } = admitted;
     let session = Some(turn.reference().to_owned());
     let mut settlement = Settlement {
@@ -48,6 +49,7 @@ pub(super) async fn run(
         turn,
         at,
         started,
+        pledge,
     };
     let mut search = shared.search(&facts, &vault);
     let mut end = End {

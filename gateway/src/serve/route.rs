@@ -113,9 +113,10 @@ async fn dispatch(
     match route {
         Route::Exchange(protocol) => {
             let (slot, answer) = ReplySlot::new();
-            let tracker = gateway.tracker.clone();
+            let (tracker, abandoned) = (gateway.tracker.clone(), gateway.abandoned.clone());
             // A task of its own: what was admitted is settled even if the caller hangs up.
-            tracker.spawn(gateway.exchange(protocol, inbound, slot));
+            let exchange = gateway.exchange(protocol, inbound, slot);
+            tracker.spawn(async move { abandoned.run_until_cancelled(exchange).await });
             match answer.await {
                 Ok((mut response, session)) => {
                     note_session(&mut response, session.as_deref());

@@ -110,6 +110,7 @@ pub async fn up(config: Config) -> Result<Running, StartError> {
         clock: office.clock,
         tracker: TaskTracker::new(),
         cut: CancellationToken::new(),
+        abandoned: CancellationToken::new(),
         digests,
         config,
     });
@@ -205,6 +206,7 @@ impl Running {
         let settled = self.gateway.tracker.wait();
         if tokio::time::timeout(LAST_RECORDS, settled).await.is_err() {
             tracing::error!("some exchanges did not end");
+            self.gateway.abandoned.cancel();
         }
         // Connections that nobody reads from end with the process.
         let _told = tokio::time::timeout(LAST_WORDS, self.connections.wait()).await;
@@ -229,6 +231,9 @@ impl Running {
                 end.run_until_cancelled(watch).await;
             });
         }
+        let (files, end) = (self.files.clone(), self.end.clone());
+        self.background
+            .spawn(async move { end.run_until_cancelled(files.tend()).await });
         let end = self.end.clone();
         self.background
             .spawn(async move { socket.serve(desk, end.cancelled()).await });

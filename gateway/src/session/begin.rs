@@ -72,7 +72,9 @@ impl Sessions {
             wrapped: Some(wrapped),
             fresh: true,
             unsure: None,
+            freed: None,
             broken: false,
+            overtaken: false,
             expires_us: None,
             _place: None,
         };

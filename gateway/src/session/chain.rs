@@ -1,9 +1,10 @@
 //! What this process knows of sessions' chains besides the store: where the log is ahead, what may
 //! be missing, and the newest versions it has seen.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use super::state::SessionState;
 use crate::audit::Link;
@@ -15,6 +16,7 @@ const REMEMBERED: usize = 32 * 1024;
 struct Doubt {
     next: Link,
     missing: Vec<u64>,
+    since: Instant,
 }
 
 impl Doubt {
@@ -22,6 +24,7 @@ impl Doubt {
         Self {
             next,
             missing: Vec::new(),
+            since: Instant::now(),
         }
     }
 }
@@ -68,6 +71,44 @@ impl Chains {
             if doubt.missing.is_empty() {
                 doubts.remove(id);
             }
+        }
+    }
+
+    /// Notes that the log has the event, while the store may not: the chain goes on behind it, and
+    /// nothing is to be declared.
+    pub(super) fn logged(&self, id: &str, number: u64) {
+        if let Some(doubt) = self.doubts.lock().get_mut(id) {
+            doubt.missing.retain(|missing| *missing != number);
+        }
+    }
+
+    /// Notes that the store was told that a number is free again: the log refused its event.
+    pub(super) fn freed(&self, id: &str, number: u64, next: Link) {
+        if let Some(doubt) = self.doubts.lock().get_mut(id) {
+            doubt.missing.retain(|missing| *missing != number);
+            if next.sseq <= number {
+                doubt.next = next;
+            }
+        }
+    }
+
+    /// Whether anything is known of a session that its store may not know.
+    pub(super) fn doubts(&self, id: &str) -> bool {
+        self.doubts.lock().contains_key(id)
+    }
+
+    /// The sessions of which that has been so for `age`.
+    pub(super) fn doubtful(&self, age: Duration) -> Vec<String> {
+        let doubts = self.doubts.lock();
+        let old = doubts.iter().filter(|(_, doubt)| doubt.since.elapsed() >= age);
+        old.map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Forgets a session that the store does not have, if it has been in doubt for `age`.
+    pub(super) fn forget_after(&self, id: &str, age: Duration) {
+        let mut doubts = self.doubts.lock();
+        if doubts.get(id).is_some_and(|doubt| doubt.since.elapsed() >= age) {
+            doubts.remove(id);
         }
     }
 

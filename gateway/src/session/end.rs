@@ -193,14 +193,18 @@ impl Sessions {
         event: Result<Event, BuildError>,
     ) -> Result<Link, SessionError> {
         let event = event.map_err(|_| SessionError::Log)?;
-        let next = link.after(&event);
-        self.shared
-            .journal
-            .append(event)
-            .await
-            .map_err(|_| SessionError::Log)?;
-        // If the rest fails, the session goes on behind this record.
-        self.shared.chains.goes_on(&location.name, next);
+        let (next, chains) = (link.after(&event), &self.shared.chains);
+        match self.shared.journal.append(event).await {
+            // If the rest fails, the session goes on behind this record.
+            Ok(()) => chains.goes_on(&location.name, next),
+            Err(unconfirmed) => {
+                if unconfirmed.error.written() != Some(false) {
+                    // The log may still get it: its number is not used again.
+                    chains.doubt(&location.name, next, link.sseq);
+                }
+                return Err(SessionError::Log);
+            }
+        }
         Ok(next)
     }
 

@@ -79,7 +79,9 @@ impl Sessions {
             wrapped: None,
             fresh: false,
             unsure: None,
+            freed: None,
             broken: false,
+            overtaken: false,
             // A crash is no use of the session: it ends when it would have.
             expires_us: Some(row.expires_us),
             _place: None,

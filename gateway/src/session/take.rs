@@ -24,6 +24,16 @@ impl Sessions {
         location: Location,
         peeked: Loaded,
     ) -> Result<Turn, SessionError> {
+        self.lease(location, peeked, None).await
+    }
+
+    /// The same; with `expires_us` the session ends then, as if it had not been used.
+    pub(super) async fn lease(
+        &self,
+        location: Location,
+        peeked: Loaded,
+        expires_us: Option<i64>,
+    ) -> Result<Turn, SessionError> {
         let shared = &self.shared;
         let deadline = Instant::now() + shared.limits.wait;
         let place = shared.queue.wait(&location.name, shared.limits.wait).await;
@@ -67,13 +77,21 @@ impl Sessions {
             wrapped: None,
             fresh: false,
             unsure: None,
+            freed: None,
             broken: false,
-            expires_us: None,
+            overtaken: false,
+            expires_us,
             _place: Some(place),
             location,
         };
-        self.declare_gaps(&mut turn).await?;
-        Ok(turn)
+        match self.declare_gaps(&mut turn).await {
+            Ok(()) => Ok(turn),
+            Err(error) => {
+                // What is not declared stays noted, in the store if it takes anything.
+                let _kept = turn.release().await;
+                Err(error)
+            }
+        }
     }
 
     /// The state as it is under the lease: what was peeked at, if nobody has written since.
@@ -105,11 +123,11 @@ impl Sessions {
         Ok((keys, state))
     }
 
-    /// Writes `audit.gap` for every event that may be missing, before anything else happens in the
-    /// session. A gap is forgotten only with the write after its record: declared twice is better
-    /// than never.
+    /// Brings the store up to what this process knows of the session, and writes `audit.gap` for
+    /// every event that may be missing, before anything else happens in it. A gap is forgotten only
+    /// with the write after its record: declared twice is better than never.
     async fn declare_gaps(&self, turn: &mut Turn) -> Result<(), SessionError> {
-        if turn.state.gaps.is_empty() {
+        if turn.state.gaps.is_empty() && !self.shared.chains.doubts(&turn.location.name) {
             return Ok(());
         }
         // The store first. A record behind the gap that only the log has would outlive what this
@@ -122,7 +140,8 @@ impl Sessions {
                 missing,
             };
             let event = gap.build(turn.link()).map_err(|_| SessionError::Log)?;
-            turn.admit(event).await?;
+            let admitted = turn.admit(event, || ()).await;
+            admitted.map_err(|unadmitted| unadmitted.error)?;
             turn.state.gaps.retain(|gap| *gap != missing);
         }
         Ok(())

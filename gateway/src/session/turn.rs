@@ -1,4 +1,4 @@
-//! One turn of a session: the lease, the opened state, and the two writes that frame an exchange.
+//! One turn of a session: the lease, the opened state, and the writes to the store.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{
     store::{Durable, Lease, StoreError, Write},
 };
 use crate::{
-    audit::{Event, Link},
+    audit::Link,
     clock::later,
     registry::{Expected, Table},
 };
@@ -86,8 +86,13 @@ pub struct Turn {
     /// The number of the event that was recorded last, until the turn goes on: whoever drops the
     /// turn before that does not say whether the log has it.
     pub(super) unsure: Option<u64>,
+    /// The number of an event that the store was told of and the log refused, until the store has
+    /// been told that it is free again.
+    pub(super) freed: Option<u64>,
     /// Set when a write failed: what the store has is not known, so nothing more is written.
     pub(super) broken: bool,
+    /// Set when another turn has taken the session over.
+    pub(super) overtaken: bool,
     /// Set where a write is no use of the session and must not lengthen its life.
     pub(super) expires_us: Option<i64>,
     /// The line behind this turn moves on when it is dropped.
@@ -141,60 +146,10 @@ impl Turn {
         self.state.signed.insert(text);
     }
 
-    /// Writes `event`, which carried [`Turn::link`], into the store and the log at once: keeps the
-    /// state as it is now, and advances the chain. Both have it, durably, when this returns. The
-    /// lease is kept and lasts anew.
-    ///
-    /// # Errors
-    /// [`SessionError::Log`]: the store has it, the log may not; [`Turn::release`] the turn. Any
-    /// other: the turn is over, because it was overtaken or the store failed. What only one of the
-    /// two has, the session's next turn declares.
-    pub async fn admit(&mut self, event: Event) -> Result<(), SessionError> {
-        let bytes = event.bytes().to_vec();
-        let journal = Arc::clone(&self.shared.journal);
-        let (stored, logged) = tokio::join!(self.record(&bytes), journal.append(event));
-        stored?;
-        if logged.is_err() {
-            self.unlogged();
-            return Err(SessionError::Log);
-        }
-        if let Some(number) = self.unsure.take() {
-            self.shared.chains.sure(&self.location.name, number);
-        }
-        Ok(())
-    }
-
-    /// Writes the turn's last `event` into the store and the log at once, and ends the turn. Both
-    /// have it when this returns, neither synced.
-    ///
-    /// # Errors
-    /// As for [`Turn::admit`]; the turn is over in any case.
-    pub async fn settle(mut self, event: Event) -> Result<(), SessionError> {
-        let bytes = event.bytes().to_vec();
-        let journal = Arc::clone(&self.shared.journal);
-        let (stored, logged) = tokio::join!(self.finish(&bytes), journal.take(event));
-        if logged.is_err() {
-            self.unlogged();
-        }
-        stored?;
-        logged.map_err(|_| SessionError::Log)
-    }
-
-    /// The store's part of [`Turn::admit`].
-    pub(super) async fn record(&mut self, event: &[u8]) -> Result<(), SessionError> {
-        let lease = Lease::Keep(self.shared.limits.lease);
-        self.commit(Some(event), lease, Durable::Now).await
-    }
-
-    /// The store's part of [`Turn::settle`].
-    pub(super) async fn finish(&mut self, event: &[u8]) -> Result<(), SessionError> {
-        self.commit(Some(event), Lease::Free, Durable::Soon).await
-    }
-
     /// Keeps the state as it is now and ends the turn, with nothing for the log.
     ///
     /// # Errors
-    /// As for [`Turn::admit`].
+    /// The store did not take it, or another turn has taken over. The turn is over in any case.
     pub async fn release(mut self) -> Result<(), SessionError> {
         self.commit(None, Lease::Free, Durable::Soon).await
     }
@@ -210,25 +165,14 @@ impl Turn {
                 .store
                 .renew(&self.location.name, head.fence, self.shared.limits.lease);
         if let Err(error) = renewed.await {
-            self.broken |= matches!(error, StoreError::Conflict);
+            self.overtaken |= matches!(error, StoreError::Conflict);
+            self.broken |= self.overtaken;
             return Err(error.into());
         }
         Ok(())
     }
 
-    /// Notes that the log did not take the last event that was recorded. The session's next turn
-    /// then writes `audit.gap` with its number.
-    fn unlogged(&mut self) {
-        let missing = self.state.link.sseq.saturating_sub(1);
-        if !self.state.gaps.contains(&missing) {
-            self.state.gaps.push(missing);
-        }
-        // In case that this turn can't write the gap down.
-        self.doubt(missing);
-        self.unsure = None;
-    }
-
-    fn doubt(&self, number: u64) {
+    pub(super) fn doubt(&self, number: u64) {
         let chains = &self.shared.chains;
         chains.doubt(&self.location.name, self.state.link, number);
     }
@@ -242,6 +186,7 @@ impl Turn {
         let number = self.state.link.sseq;
         if let Some(event) = event {
             self.state.link = after(self.state.link, event);
+            self.freed = None;
             // The log may have the event whatever becomes of the write, or of this future: the
             // chain goes on behind it, and until the turn goes on, nobody knows that both have it.
             self.doubt(number);
@@ -251,9 +196,15 @@ impl Turn {
         }
         // Cleared below; a future that is dropped on the way leaves the turn broken.
         self.broken = true;
-        self.write(lease, sync).await?;
+        if let Err(error) = self.write(lease, sync).await {
+            self.overtaken = matches!(error, SessionError::Conflict);
+            return Err(error);
+        }
         self.broken = false;
         let chains = &self.shared.chains;
+        if let Some(free) = self.freed.take() {
+            chains.freed(&self.location.name, free, self.state.link);
+        }
         chains.kept(&self.location.name, &self.state);
         if let Some(earlier) = self.unsure.take() {
             chains.sure(&self.location.name, earlier);

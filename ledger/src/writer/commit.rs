@@ -148,7 +148,7 @@ impl Committer {
                 completer.complete(Err(AppendError::Failed));
             }
         } else if self.options.mode == Mode::Strict {
-            // An error here keeps the events in the log; only nobody may rely on them.
+            // An error here keeps the events in the log, and those who wait are told so.
             let _ = self.seal(waiting);
         } else {
             for (seq, completer) in waiting {
@@ -206,9 +206,18 @@ impl Committer {
             return Ok(());
         }
         self.sync()?;
-        let sealed = self.stream.seal().map_err(|_| AppendError::Refused)?;
-        self.ship(Shipment::Sealed(sealed, waiting));
-        Ok(())
+        match self.stream.seal() {
+            Ok(sealed) => {
+                self.ship(Shipment::Sealed(sealed, waiting));
+                Ok(())
+            }
+            Err(_) => {
+                for (_, completer) in waiting {
+                    completer.complete(Err(AppendError::Unstored));
+                }
+                Err(AppendError::Refused)
+            }
+        }
     }
 
     /// Stores what there is and tells who asked for it.
@@ -288,6 +297,11 @@ impl Committer {
     /// Ends the stream.
     fn close(mut self) {
         if self.shared.has_failed() {
+            return;
+        }
+        if self.shared.is_held() {
+            // What fails here is done by recovery, as the end itself.
+            let _ = self.seal(Vec::new());
             return;
         }
         let now = self.clock.now();

@@ -94,6 +94,9 @@ pub enum CloseError {
     /// Not everything could be written.
     #[error("the log could not be written to its end")]
     Failed,
+    /// The write-ahead log is held ([`Ledger::hold`]), so the stream was left for recovery to end.
+    #[error("the session store is behind the log; the next start brings it up to it")]
+    Held,
     /// Not everything could be stored in time.
     #[error("the last segments of the log could not be stored in time")]
     NotStored,
@@ -104,6 +107,7 @@ pub enum CloseError {
 pub(crate) struct Shared {
     failed: AtomicBool,
     closing: AtomicBool,
+    held: AtomicBool,
     disk_full: AtomicBool,
     waiting: AtomicU64,
     refused: AtomicU64,
@@ -116,6 +120,10 @@ impl Shared {
 
     fn is_closing(&self) -> bool {
         self.closing.load(Ordering::SeqCst)
+    }
+
+    fn is_held(&self) -> bool {
+        self.held.load(Ordering::SeqCst)
     }
 
     fn has_failed(&self) -> bool {
@@ -238,6 +246,13 @@ impl Ledger {
         }
     }
 
+    /// Says whether the files of the write-ahead log are to be kept, beyond [`Pace::keep`] and the
+    /// end of this process: while the session store is behind, recovery has to find in them what the
+    /// store does not know. A ledger that is closed while held leaves its stream to recovery.
+    pub fn hold(&self, held: bool) {
+        self.shared.held.store(held, Ordering::SeqCst);
+    }
+
     /// How the ledger is.
     pub fn condition(&self) -> Condition {
         Condition {
@@ -268,6 +283,7 @@ impl Ledger {
         let committed = threads.committer.join().is_ok() && !self.shared.has_failed();
         let shipped = threads.shipper.join().unwrap_or(false);
         match (committed, shipped) {
+            (true, true) if self.shared.is_held() => Err(CloseError::Held),
             (true, true) => Ok(()),
             (true, false) => Err(CloseError::NotStored),
             (false, _) => Err(CloseError::Failed),

@@ -83,7 +83,7 @@ impl Shipper {
             }
             self.forget();
         }
-        if !self.shared.has_failed() {
+        if !self.shared.has_failed() && !self.shared.is_held() {
             // A directory that stays is recovered at the next start, which finds all of it stored.
             self.dirs
                 .iter()
@@ -171,6 +171,9 @@ impl Shipper {
 
     /// Removes files that were stored long enough ago.
     fn forget(&mut self) {
+        if self.shared.is_held() {
+            return;
+        }
         while let Some((_, path)) = self.kept.pop_front_if(|(at, _)| at.elapsed() >= self.keep) {
             // One that stays is met again by recovery, which finds it stored.
             let _ = fs::remove_file(path);

@@ -35,6 +35,21 @@ pub enum AppendError {
     /// The ledger is closed.
     #[error("the ledger is closed")]
     Stopped,
+    /// In mode `strict`: it is in the write-ahead log, but could not be handed to the store in time.
+    #[error("the event is in the write-ahead log, but not in the store")]
+    Unstored,
+}
+
+impl AppendError {
+    /// Whether the event is in the log all the same, or will be; `None` if nobody knows before the
+    /// recovery at the next start.
+    pub fn written(self) -> Option<bool> {
+        match self {
+            Self::Busy | Self::DiskFull | Self::Refused => Some(false),
+            Self::Unstored => Some(true),
+            Self::Failed | Self::Stopped => None,
+        }
+    }
 }
 
 /// A pending append: wait for it with [`Ticket::wait`] or as a future.

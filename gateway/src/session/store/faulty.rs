@@ -15,6 +15,8 @@ pub(crate) enum Fault {
     Collides,
     /// It is written, and an error returned all the same.
     FailsButPersists,
+    /// Another holder has the lease.
+    Overtaken,
 }
 
 pub(crate) struct Faulty {
@@ -68,6 +70,9 @@ impl SessionStore for Faulty {
     }
 
     async fn renew(&self, id: &str, fence: u64, ttl: Duration) -> Result<(), StoreError> {
+        if self.next.lock().take_if(|next| *next == Fault::Overtaken).is_some() {
+            return Err(StoreError::Conflict);
+        }
         self.inner.renew(id, fence, ttl).await
     }
 
@@ -81,6 +86,9 @@ impl SessionStore for Faulty {
         let fault = self.next.lock().take();
         if fault == Some(Fault::Fails) {
             return Err(Self::down());
+        }
+        if fault == Some(Fault::Overtaken) {
+            return Err(StoreError::Conflict);
         }
         let done = self.inner.commit(id, fence, version, write).await;
         if fault.is_some() {

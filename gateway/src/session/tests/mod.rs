@@ -2,6 +2,8 @@
 
 mod crash;
 mod damage;
+mod endings;
+mod faults;
 mod life;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +15,7 @@ use zeroize::Zeroizing;
 
 use super::{begin::is_reference, *};
 use crate::{
-    audit::{BookError, Event},
+    audit::{BookError, Event, Later, Unconfirmed},
     clock::TestClock,
     registry::{CachePolicy, Database, EmbeddedRegistry},
     session::store::{EmbeddedStore, faulty::Faulty},
@@ -24,6 +26,8 @@ use crate::{
 pub(super) struct Pages {
     events: Mutex<Vec<String>>,
     refuses: AtomicBool,
+    next: Mutex<Option<Unconfirmed>>,
+    owed: Mutex<Vec<Event>>,
 }
 
 impl Pages {
@@ -44,6 +48,19 @@ impl Pages {
             .collect()
     }
 
+    /// The next event is not confirmed.
+    fn break_next(&self, why: Unconfirmed) {
+        *self.next.lock() = Some(why);
+    }
+
+    /// Takes what it is owed.
+    fn pay(&self) {
+        for event in self.owed.lock().drain(..) {
+            let text = String::from_utf8(event.bytes().to_vec()).unwrap();
+            self.events.lock().push(text);
+        }
+    }
+
     fn refuse(&self, refuse: bool) {
         self.refuses.store(refuse, Ordering::SeqCst);
     }
@@ -51,9 +68,12 @@ impl Pages {
 
 #[async_trait::async_trait]
 impl Journal for Pages {
-    async fn append(&self, event: Event) -> Result<(), BookError> {
+    async fn append(&self, event: Event) -> Result<(), Unconfirmed> {
         if self.refuses.load(Ordering::SeqCst) {
-            return Err(BookError::Late);
+            return Err(BookError::Late.into());
+        }
+        if let Some(why) = self.next.lock().take() {
+            return Err(why);
         }
         self.events
             .lock()
@@ -61,8 +81,12 @@ impl Journal for Pages {
         Ok(())
     }
 
-    async fn take(&self, event: Event) -> Result<(), BookError> {
+    async fn take(&self, event: Event) -> Result<(), Unconfirmed> {
         self.append(event).await
+    }
+
+    fn owe(&self, event: Event, _: Option<Later>) {
+        self.owed.lock().push(event);
     }
 }
 

@@ -1,0 +1,69 @@
+//! Records that the log would not take and must have all the same: that an exchange ended, above
+//! all. They are offered again, byte for byte, until the log has them, so that they fill the very
+//! place in their session's chain that they were made for.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use gatehouse_ledger::{Durability, Ledger, event::Event};
+use parking_lot::Mutex;
+
+use super::book::BookError;
+
+/// How many are kept. Past this the log has been away for long, and the oldest are given up.
+const ROOM: usize = 16 * 1024;
+
+/// What becomes of an event that the log did not confirm in time.
+pub type Later = Pin<Box<dyn Future<Output = Result<(), BookError>> + Send>>;
+
+/// Records on their way.
+#[derive(Default)]
+pub(super) struct Owed {
+    records: Mutex<VecDeque<Owing>>,
+}
+
+struct Owing {
+    event: Event,
+    /// The attempt that is under way.
+    attempt: Option<Later>,
+}
+
+impl Owed {
+    pub(super) fn add(&self, event: Event, attempt: Option<Later>) {
+        let mut records = self.records.lock();
+        if records.len() >= ROOM {
+            records.pop_front();
+            tracing::error!("a record was given up: the log has taken none for too long");
+        }
+        records.push_back(Owing { event, attempt });
+    }
+
+    /// Offers all of them again, waiting for nothing. Says how many the log does not have yet.
+    pub(super) fn pay(&self, ledger: &Ledger) -> usize {
+        let mut records = self.records.lock();
+        records.retain_mut(|record| !record.settled(ledger));
+        records.len()
+    }
+}
+
+impl Owing {
+    /// Whether nothing more can be done about it: the log has it, or can take nothing any more.
+    fn settled(&mut self, ledger: &Ledger) -> bool {
+        let attempt = self.attempt.get_or_insert_with(|| {
+            let ticket = ledger.append(self.event.clone(), Durability::Taken);
+            Box::pin(async { Ok(ticket.await.map(|_| ())?) })
+        });
+        let outcome = attempt
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()));
+        match outcome {
+            Poll::Pending => false,
+            Poll::Ready(Ok(())) => true,
+            Poll::Ready(Err(error)) => {
+                self.attempt = None;
+                error.written() != Some(false)
+            }
+        }
+    }
+}

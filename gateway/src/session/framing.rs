@@ -1,0 +1,197 @@
+//! The two writes that frame an exchange: store and log at once, and what is true when only one of
+//! them took its part.
+
+use std::sync::Arc;
+
+use super::{Durable, Lease, SessionError, turn::Turn};
+use crate::audit::{Event, Later, Link, Unconfirmed};
+
+/// A turn's event that store and log do not both have.
+pub struct Unadmitted {
+    /// What failed; the store's failure before the log's.
+    pub error: SessionError,
+    /// What the log has of it.
+    pub fate: Fate,
+}
+
+/// What the log has of an event that was not admitted.
+pub enum Fate {
+    /// It does not have it and never will. The event's number is free again.
+    Absent,
+    /// It has it, durably.
+    Logged,
+    /// It has not said yet; [`Turn::learn`] waits until it does.
+    Pending(Late),
+    /// Nobody knows before the next start's recovery. Nothing more can be logged either.
+    Unknown,
+}
+
+/// An event that the log may still take.
+pub struct Late {
+    later: Later,
+    /// Where the event stands in its session's chain.
+    link: Link,
+}
+
+impl Turn {
+    /// Where the turn's next event stands in the session's chain. `None` once another turn has
+    /// taken the session over: the chain is the other's, and what is still to be said of this turn
+    /// stands outside of it.
+    pub fn place(&self) -> Option<Link> {
+        (!self.overtaken).then_some(self.state.link)
+    }
+
+    /// Writes `event`, which carried [`Turn::link`], into the store and the log at once: keeps the
+    /// state as it is now, and advances the chain. Both have it, durably, when this returns. The
+    /// lease is kept and lasts anew. `logged` is called as soon as the log has it, whatever becomes
+    /// of the store's part, or of this future.
+    ///
+    /// # Errors
+    /// [`Unadmitted`]. If the log has the event, or may, it is still to be followed by another with
+    /// [`Turn::settle`]; otherwise [`Turn::release`] the turn. What only one of the two has, the
+    /// session's next turn declares.
+    pub async fn admit(
+        &mut self,
+        event: Event,
+        logged: impl FnOnce() + Send,
+    ) -> Result<(), Unadmitted> {
+        let (link, bytes) = (self.state.link, event.bytes().to_vec());
+        let journal = Arc::clone(&self.shared.journal);
+        let appending = async {
+            let appended = journal.append(event).await;
+            if appended.is_ok() {
+                logged();
+            }
+            appended
+        };
+        let (stored, appended) = tokio::join!(self.record(&bytes), appending);
+        let fate = match appended {
+            Ok(()) => {
+                self.logged(link.sseq);
+                Fate::Logged
+            }
+            Err(unconfirmed) => self.fate(link, unconfirmed),
+        };
+        match (stored, fate) {
+            (Ok(()), Fate::Logged) => Ok(()),
+            (Ok(()), fate) => Err(Unadmitted {
+                error: SessionError::Log,
+                fate,
+            }),
+            (Err(error), fate) => Err(Unadmitted { error, fate }),
+        }
+    }
+
+    /// Waits until the log has said what became of an event that was not admitted, however long that
+    /// takes. Says whether the log has it.
+    pub async fn learn(&mut self, fate: Fate) -> bool {
+        match fate {
+            Fate::Absent | Fate::Unknown => false,
+            Fate::Logged => true,
+            Fate::Pending(Late { later, link }) => {
+                let written = match later.await {
+                    Ok(()) => Some(true),
+                    Err(error) => error.written(),
+                };
+                matches!(self.concluded(link, written), Fate::Logged)
+            }
+        }
+    }
+
+    /// Writes the turn's last `event`, which carried [`Turn::place`], into the store and the log at
+    /// once, and ends the turn. Both have it when this returns, neither synced.
+    ///
+    /// Where the store takes nothing any more, the log alone gets it; where the log does not take it
+    /// now, it is offered to it until it does.
+    ///
+    /// # Errors
+    /// Not both have it. The turn is over in any case.
+    pub async fn settle(mut self, event: Event) -> Result<(), SessionError> {
+        let (number, bytes) = (self.state.link.sseq, event.bytes().to_vec());
+        let journal = Arc::clone(&self.shared.journal);
+        let storing = async {
+            if self.overtaken {
+                return Err(SessionError::Conflict);
+            }
+            self.finish(&bytes).await
+        };
+        let (stored, logged) = tokio::join!(storing, journal.take(event.clone()));
+        let chained = self.state.link.sseq > number;
+        match logged {
+            Ok(()) if chained => self.logged(number),
+            Ok(()) => {}
+            Err(unconfirmed) => {
+                if chained {
+                    self.unlogged();
+                }
+                if unconfirmed.later.is_some() || unconfirmed.error.written() == Some(false) {
+                    journal.owe(event, unconfirmed.later);
+                }
+                stored?;
+                return Err(SessionError::Log);
+            }
+        }
+        stored
+    }
+
+    /// The store's part of [`Turn::admit`].
+    pub(super) async fn record(&mut self, event: &[u8]) -> Result<(), SessionError> {
+        let lease = Lease::Keep(self.shared.limits.lease);
+        self.commit(Some(event), lease, Durable::Now).await
+    }
+
+    /// The store's part of [`Turn::settle`].
+    pub(super) async fn finish(&mut self, event: &[u8]) -> Result<(), SessionError> {
+        self.commit(Some(event), Lease::Free, Durable::Soon).await
+    }
+
+    fn fate(&mut self, link: Link, unconfirmed: Unconfirmed) -> Fate {
+        match unconfirmed.later {
+            Some(later) => Fate::Pending(Late { later, link }),
+            None => self.concluded(link, unconfirmed.error.written()),
+        }
+    }
+
+    /// Notes what the log has in the end of the event at `link`, the last that was recorded.
+    fn concluded(&mut self, link: Link, written: Option<bool>) -> Fate {
+        match written {
+            Some(true) => {
+                self.logged(link.sseq);
+                Fate::Logged
+            }
+            Some(false) => {
+                self.state.link = link;
+                self.unsure = None;
+                self.freed = Some(link.sseq);
+                Fate::Absent
+            }
+            None => {
+                self.unlogged();
+                Fate::Unknown
+            }
+        }
+    }
+
+    /// Notes that the log has an event of this turn: it is missing nowhere. The store may still be
+    /// behind.
+    fn logged(&mut self, number: u64) {
+        let chains = &self.shared.chains;
+        if self.unsure.take_if(|unsure| *unsure == number).is_some() {
+            chains.sure(&self.location.name, number);
+        } else {
+            chains.logged(&self.location.name, number);
+        }
+    }
+
+    /// Notes that the log did not take the last event that was recorded. The session's next turn
+    /// then writes `audit.gap` with its number.
+    fn unlogged(&mut self) {
+        let missing = self.state.link.sseq.saturating_sub(1);
+        if !self.state.gaps.contains(&missing) {
+            self.state.gaps.push(missing);
+        }
+        // In case that this turn can't write the gap down.
+        self.doubt(missing);
+        self.unsure = None;
+    }
+}

@@ -1,0 +1,59 @@
+//! After a fault of the store or the log, while the process goes on: bringing the store up to what
+//! only this process knows of sessions' chains.
+
+use std::time::Duration;
+
+use super::{SessionError, Sessions, turn::Location};
+
+/// Younger doubts are those of turns under way, which settle them themselves.
+const YOUNG: Duration = Duration::from_secs(2);
+/// A session that the store still does not have after this never got its row.
+const UNBORN: Duration = Duration::from_secs(120);
+
+impl Sessions {
+    /// How many sessions' chains the store does not know to their end. While there are any, the log
+    /// must keep what the next start would need.
+    pub fn behind(&self) -> usize {
+        self.shared.chains.doubtful(Duration::ZERO).len()
+    }
+
+    /// Brings the store up to the log for every such session that no turn holds: its gaps are
+    /// declared, its place in the chain is written. What does not succeed is tried again by the next
+    /// call.
+    pub async fn mend(&self) {
+        for name in self.shared.chains.doubtful(YOUNG) {
+            let Some(location) = Location::parse(&name) else {
+                continue;
+            };
+            let reference = location.reference.clone();
+            match self.mend_one(location).await {
+                Ok(()) => {}
+                // The store itself is away: so it is for the others.
+                Err(error @ SessionError::Store(_)) => {
+                    tracing::debug!(session = reference, %error, "not brought up to the log");
+                    return;
+                }
+                Err(error) => {
+                    tracing::debug!(session = reference, %error, "not brought up to the log");
+                }
+            }
+        }
+    }
+
+    async fn mend_one(&self, location: Location) -> Result<(), SessionError> {
+        let Some(loaded) = self.peek(&location).await? else {
+            self.shared.chains.forget_after(&location.name, UNBORN);
+            return Ok(());
+        };
+        // A turn that runs brings its session up to the log itself.
+        let free = self.shared.queue.wait(&location.name, Duration::ZERO).await;
+        if free.is_none() {
+            return Ok(());
+        }
+        drop(free);
+        // A fault is no use of the session: it ends when it would have.
+        let expires_us = Some(loaded.expires_us);
+        let turn = self.lease(location, loaded, expires_us).await?;
+        turn.release().await
+    }
+}
