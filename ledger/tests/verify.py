@@ -303,11 +303,12 @@ def check_session(events, complete):  # 7
         before = numbers.get(sseq - 1)
         if before or sseq == 0:
             need(event.sprev == (before.digest if before else bytes(32)).hex())
-    doubt = False
-    for sseq in numbers:
-        if sseq and sseq - 1 not in numbers:
-            single = sseq == 1 or sseq - 2 in numbers
-            if not (single and sseq - 1 in declared):
+    doubt, next_number = False, 0
+    for sseq in sorted(numbers):
+        hole = range(next_number, sseq)
+        next_number = sseq + 1
+        if hole:
+            if len(hole) > len(declared) or not all(number in declared for number in hole):
                 need(not complete)
             doubt = True
     if doubt:

@@ -15,7 +15,10 @@ use crate::{
     clock::{Clock, SystemClock},
     config::{Config, LedgerMode},
     registry::{CachePolicy, Condition, Database, EmbeddedRegistry, Keyring, Registry},
-    session::{self, Journal, Logged, Sessions, store::EmbeddedStore},
+    session::{
+        self, Journal, Logged, Sessions,
+        store::{EmbeddedStore, SharedStore},
+    },
 };
 
 /// How often the log is offered what it is owed.
@@ -64,9 +67,18 @@ impl Office {
     /// Opens everything: makes what is missing, recovers what a dead process left, and brings the
     /// sessions up to the log before anyone can use them.
     pub async fn open(config: &Config) -> Result<Self, OfficeError> {
+        Self::open_over(config, |store, journal| (store, journal)).await
+    }
+
+    /// The same, with something put `between` the sessions and their store and log.
+    pub(crate) async fn open_over(
+        config: &Config,
+        between: impl FnOnce(SharedStore, Arc<dyn Journal>) -> (SharedStore, Arc<dyn Journal>),
+    ) -> Result<Self, OfficeError> {
         let vault = Vault::open(config).await?;
         let (book, recovery) = open_book(config, Arc::clone(&vault.clock)).await?;
-        let sessions = vault.sessions(config, Arc::new(book.clone()))?;
+        let (store, journal) = between(vault.store(), Arc::new(book.clone()));
+        let sessions = vault.sessions(config, store, journal)?;
         replay(&sessions, recovery).await?;
         Ok(Self {
             store: vault.database.condition(),
@@ -94,7 +106,7 @@ impl Office {
             return Err(OfficeError::of("data directory")(why));
         }
         let vault = Vault::open(config).await?;
-        let sessions = vault.sessions(config, Arc::new(NoLog))?;
+        let sessions = vault.sessions(config, vault.store(), Arc::new(NoLog))?;
         Ok(Desk::new(vault.callers, sessions, Arc::new(NoLog)))
     }
 
@@ -128,7 +140,7 @@ impl Files {
             tokio::time::sleep(TEND).await;
             self.book.pay();
             if round.is_multiple_of(MEND_EVERY) {
-                self.sessions.mend().await;
+                self.sessions.mend(TEND).await;
             }
             self.hold();
             round += 1;
@@ -142,7 +154,7 @@ impl Files {
         while self.book.pay() > 0 && tokio::time::Instant::now() < deadline {
             tokio::time::sleep(TEND).await;
         }
-        self.sessions.mend().await;
+        self.sessions.mend(Duration::ZERO).await;
         let synced = self.database.sync().await;
         if synced.is_err() {
             self.book.ledger().hold(true);
@@ -201,14 +213,19 @@ impl Vault {
         })
     }
 
+    fn store(&self) -> SharedStore {
+        let database = Arc::clone(&self.database);
+        Arc::new(EmbeddedStore::new(database, Arc::clone(&self.clock)))
+    }
+
     fn sessions(
         &self,
         config: &Config,
+        store: SharedStore,
         journal: Arc<dyn Journal>,
     ) -> Result<Sessions, OfficeError> {
-        let store = EmbeddedStore::new(Arc::clone(&self.database), Arc::clone(&self.clock));
         let sessions = Sessions::new(session::Parts {
-            store: Arc::new(store),
+            store,
             registry: Arc::clone(&self.registry),
             keyring: Arc::clone(&self.keyring),
             journal,

@@ -96,7 +96,7 @@ impl Gateway {
                 let (rejection, session) = self.conclude(*refusal).await;
                 slot.answer(rejection.response(protocol.shape(), id.as_str()), session);
                 if let Some(unsent) = unsent {
-                    unsent.settle().await;
+                    Box::pin(unsent.settle()).await;
                 }
             }
         }

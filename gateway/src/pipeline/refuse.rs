@@ -28,7 +28,7 @@ pub struct Refusal {
     rule: Option<&'static str>,
     absence: Option<Absence>,
     pub(super) recorded: bool,
-    pub(super) unsent: Option<Unsent>,
+    pub(super) unsent: Option<Box<Unsent>>,
 }
 
 /// Why the record of a refusal is missing.

@@ -31,7 +31,7 @@ pub(super) fn unsent_refusal(
 ) -> Box<Refusal> {
     let mut refusal = refusal(head, Some(caller), rejection);
     refusal.recorded = true;
-    refusal.unsent = Some(unsent);
+    refusal.unsent = Some(Box::new(unsent));
     refusal
 }
 

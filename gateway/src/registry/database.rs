@@ -2,7 +2,9 @@
 //!
 //! A write is a small closure over a transaction. The thread takes whatever has arrived, runs it
 //! all in one transaction and commits once, so that many requests share one sync of the disk; a
-//! write is answered only after that commit. Reads see the last commit and take no lock.
+//! write is answered only after that commit. Reads see the last commit and wait for nobody.
+
+mod writer;
 
 use std::{
     io,
@@ -10,27 +12,21 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
-        mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError},
+        mpsc::{self, SyncSender, TrySendError},
     },
     thread,
-    time::Duration,
 };
 
-use parking_lot::Mutex;
-use redb::{
-    Durability, ReadTransaction, ReadableDatabase, WriteTransaction, backends::FileBackend,
-};
+use parking_lot::{Mutex, RwLock};
+use redb::{ReadTransaction, ReadableDatabase, WriteTransaction, backends::FileBackend};
 use tokio::sync::oneshot;
 
+use self::writer::{Change, Job, Writer};
 use super::Durable;
 
 /// Writes that may wait at once. Past this the disk is not keeping up, and waiting longer would
 /// only hide it.
 const QUEUE: usize = 4096;
-/// Writes in one transaction.
-const BATCH: usize = 512;
-/// How long an unsynced commit may stay so when nothing else comes.
-const SETTLE: Duration = Duration::from_millis(200);
 /// What redb may keep in memory; sessions are small and mostly read right after they were written.
 const CACHE_BYTES: usize = 4 << 20;
 
@@ -40,7 +36,7 @@ pub enum DatabaseError {
     /// The writer has stopped, after an error or at the end.
     #[error("the database is closed")]
     Closed,
-    /// The file could not be opened with the permissions it must have.
+    /// The file could not be opened as it must be.
     #[error("the database file: {0}")]
     File(io::Error),
     /// Another process has the file open.
@@ -65,47 +61,61 @@ impl<E: Into<redb::Error>> From<E> for DatabaseError {
 
 /// An open database. Closes, synced, when dropped.
 pub struct Database {
-    redb: Arc<redb::Database>,
+    current: Arc<Current>,
     /// Gone once the database is closing.
     jobs: Option<SyncSender<Box<dyn Job>>>,
     writer: Mutex<Option<thread::JoinHandle<()>>>,
     condition: Condition,
 }
 
-/// Whether the database still takes writes. It outlives the database.
+/// The file as it is open now; `None` while it is about to be opened anew.
+type Current = RwLock<Option<Arc<redb::Database>>>;
+
+/// Opens the file once more.
+type Opener = Box<dyn Fn() -> Result<redb::Database, DatabaseError> + Send>;
+
+/// Whether the database takes writes now. It outlives the database.
 #[derive(Clone, Default)]
 pub struct Condition(Arc<AtomicBool>);
 
 impl Condition {
-    /// Whether the last commit failed. After a failure of the disk all later ones do, also when the
-    /// disk is well again, until the file is opened anew: by the next start.
+    /// Whether the disk has failed, and the file is still to be opened anew.
     pub fn failed(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
 impl Database {
-    /// Opens the file at `path`, and makes it first, with mode 0600, if there is none.
+    /// Opens the file at `path`, and makes it first, with mode 0600, if there is none. After a
+    /// failure of the disk it is opened again by itself, as long as it is the same file.
     pub fn open(path: &Path) -> Result<Self, DatabaseError> {
-        let file = private(path).map_err(DatabaseError::File)?;
-        let redb = redb::Builder::new()
-            .set_cache_size(CACHE_BYTES)
-            .create_with_backend(FileBackend::new(file)?)?;
-        Self::start(redb)
+        let file = private(path, Presence::Either).map_err(DatabaseError::File)?;
+        let identity = identity(&file).map_err(DatabaseError::File)?;
+        let redb = build(file)?;
+        let path = path.to_owned();
+        let again = move || {
+            let file = private(&path, Presence::There).map_err(DatabaseError::File)?;
+            if identity == self::identity(&file).map_err(DatabaseError::File)? {
+                build(file)
+            } else {
+                let why = "it has been replaced by another";
+                Err(DatabaseError::File(io::Error::other(why)))
+            }
+        };
+        Self::start(redb, Box::new(again))
     }
 
-    fn start(redb: redb::Database) -> Result<Self, DatabaseError> {
-        let redb = Arc::new(redb);
+    fn start(redb: redb::Database, again: Opener) -> Result<Self, DatabaseError> {
+        let current = Arc::new(RwLock::new(Some(Arc::new(redb))));
         let (jobs, arriving) = mpsc::sync_channel(QUEUE);
-        let database = Arc::clone(&redb);
         let condition = Condition::default();
-        let seen = condition.clone();
+        let writer = Writer::new(Arc::clone(&current), again, condition.clone());
         let writer = thread::Builder::new()
             .name("store".into())
-            .spawn(move || write_all(&database, &arriving, &seen))
+            .spawn(move || writer.run(&arriving))
             .map_err(DatabaseError::File)?;
         Ok(Self {
-            redb,
+            current,
             jobs: Some(jobs),
             writer: Mutex::new(Some(writer)),
             condition,
@@ -119,7 +129,9 @@ impl Database {
 
     /// A view of everything committed.
     pub fn read(&self) -> Result<ReadTransaction, DatabaseError> {
-        Ok(self.redb.begin_read()?)
+        let database = self.current.read().clone();
+        let database = database.ok_or(redb::Error::PreviousIo)?;
+        Ok(database.begin_read()?)
     }
 
     /// Runs `change` in a transaction, together with other writes that wait, in the order of the
@@ -127,19 +139,15 @@ impl Database {
     /// visible, and on the disk with the next write that is synced.
     ///
     /// `change` reports a refusal in its value, having written nothing; an error undoes the whole
-    /// transaction, for the others in it too.
+    /// transaction, for the others in it too. It may be run again when the file was opened anew, and
+    /// then must do the same to the same rows, and nothing to rows that it has changed already.
     pub async fn write<T: Send + 'static>(
         &self,
         sync: Durable,
-        change: impl FnOnce(&WriteTransaction) -> Result<T, redb::Error> + Send + 'static,
+        change: impl Fn(&WriteTransaction) -> Result<T, redb::Error> + Send + 'static,
     ) -> Result<T, DatabaseError> {
         let (reply, answer) = oneshot::channel();
-        let job = Box::new(Change {
-            change: Some(change),
-            value: None,
-            reply,
-            sync,
-        });
+        let job = Box::new(Change::new(sync, change, reply));
         match self
             .jobs
             .as_ref()
@@ -168,13 +176,34 @@ impl Drop for Database {
     }
 }
 
+fn build(file: std::fs::File) -> Result<redb::Database, DatabaseError> {
+    let mut builder = redb::Builder::new();
+    builder.set_cache_size(CACHE_BYTES);
+    Ok(builder.create_with_backend(FileBackend::new(file)?)?)
+}
+
+/// Which file it is, whatever it is called.
+fn identity(file: &std::fs::File) -> io::Result<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+
+    let metadata = file.metadata()?;
+    Ok((metadata.dev(), metadata.ino()))
+}
+
+/// Whether a file has to be there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    Either,
+    There,
+}
+
 /// Opens or makes a file that only its owner may read.
-fn private(path: &Path) -> io::Result<std::fs::File> {
+fn private(path: &Path, presence: Presence) -> io::Result<std::fs::File> {
     use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 
     if let Some(parent) = path
         .parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
+        .filter(|parent| !parent.as_os_str().is_empty() && presence == Presence::Either)
     {
         std::fs::DirBuilder::new()
             .recursive(true)
@@ -185,7 +214,7 @@ fn private(path: &Path) -> io::Result<std::fs::File> {
     let file = options
         .read(true)
         .write(true)
-        .create(true)
+        .create(presence == Presence::Either)
         .truncate(false)
         .mode(0o600)
         .open(path)?;
@@ -196,108 +225,6 @@ fn private(path: &Path) -> io::Result<std::fs::File> {
         ));
     }
     Ok(file)
-}
-
-/// A write that waits.
-trait Job: Send {
-    fn sync(&self) -> Durable;
-    fn run(&mut self, transaction: &WriteTransaction) -> Result<(), redb::Error>;
-    fn answer(self: Box<Self>, outcome: Result<(), DatabaseError>);
-}
-
-struct Change<T, F> {
-    change: Option<F>,
-    value: Option<T>,
-    reply: oneshot::Sender<Result<T, DatabaseError>>,
-    sync: Durable,
-}
-
-impl<T, F> Job for Change<T, F>
-where
-    T: Send,
-    F: FnOnce(&WriteTransaction) -> Result<T, redb::Error> + Send,
-{
-    fn sync(&self) -> Durable {
-        self.sync
-    }
-
-    fn run(&mut self, transaction: &WriteTransaction) -> Result<(), redb::Error> {
-        if let Some(change) = self.change.take() {
-            self.value = Some(change(transaction)?);
-        }
-        Ok(())
-    }
-
-    fn answer(self: Box<Self>, outcome: Result<(), DatabaseError>) {
-        let Self { value, reply, .. } = *self;
-        // Whoever asked may have hung up; the write stands all the same.
-        let _gone = reply.send(outcome.and_then(|()| value.ok_or(DatabaseError::Closed)));
-    }
-}
-
-/// The writer thread: until the channel is closed.
-fn write_all(database: &redb::Database, arriving: &Receiver<Box<dyn Job>>, condition: &Condition) {
-    let mut unsynced = false;
-    loop {
-        let first = if unsynced {
-            match arriving.recv_timeout(SETTLE) {
-                Ok(job) => Some(job),
-                Err(RecvTimeoutError::Timeout) => None,
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-        } else {
-            match arriving.recv() {
-                Ok(job) => Some(job),
-                Err(mpsc::RecvError) => break,
-            }
-        };
-        let mut batch: Vec<Box<dyn Job>> = first.into_iter().collect();
-        let synced_now = batch.is_empty();
-        batch.extend(arriving.try_iter().take(BATCH));
-        let sync = synced_now || batch.iter().any(|job| job.sync() == Durable::Now);
-        let committed = commit(database, &mut batch, sync);
-        condition.0.store(committed.is_err(), Ordering::Relaxed);
-        match committed {
-            Ok(()) => {
-                unsynced = !sync;
-                batch.into_iter().for_each(|job| job.answer(Ok(())));
-            }
-            Err(error) => refuse(batch, &error),
-        }
-    }
-    if unsynced {
-        // The last chance to sync; a failure loses only what was allowed to be lost.
-        let _lost = commit(database, &mut Vec::new(), true);
-    }
-}
-
-fn commit(
-    database: &redb::Database,
-    batch: &mut [Box<dyn Job>],
-    sync: bool,
-) -> Result<(), redb::Error> {
-    let mut transaction = database.begin_write()?;
-    let durability = if sync {
-        Durability::Immediate
-    } else {
-        Durability::None
-    };
-    transaction.set_durability(durability)?;
-    for job in batch {
-        job.run(&transaction)?;
-    }
-    transaction.commit()?;
-    Ok(())
-}
-
-/// Tells everyone in a batch that it failed. The error itself can't be copied, so each gets its
-/// text; it never holds content.
-fn refuse(batch: Vec<Box<dyn Job>>, error: &redb::Error) {
-    tracing::error!(%error, writes = batch.len(), "the embedded store failed to commit");
-    for job in batch {
-        let copy = redb::Error::Io(io::Error::other(error.to_string()));
-        job.answer(Err(DatabaseError::Redb(Box::new(copy))));
-    }
 }
 
 #[cfg(test)]

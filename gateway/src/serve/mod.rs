@@ -5,6 +5,8 @@ mod connections;
 mod route;
 mod sessions;
 mod start;
+#[cfg(test)]
+mod tests;
 mod tls;
 
 use std::net::SocketAddr;

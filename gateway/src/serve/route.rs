@@ -115,7 +115,7 @@ async fn dispatch(
             let (slot, answer) = ReplySlot::new();
             let (tracker, abandoned) = (gateway.tracker.clone(), gateway.abandoned.clone());
             // A task of its own: what was admitted is settled even if the caller hangs up.
-            let exchange = gateway.exchange(protocol, inbound, slot);
+            let exchange = Box::pin(gateway.exchange(protocol, inbound, slot));
             tracker.spawn(async move { abandoned.run_until_cancelled(exchange).await });
             match answer.await {
                 Ok((mut response, session)) => {

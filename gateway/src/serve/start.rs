@@ -76,12 +76,20 @@ pub struct Running {
 /// [`StartError`]; nothing runs then.
 pub async fn up(config: Config) -> Result<Running, StartError> {
     // What fails most often comes first, before anything is written.
-    let callers = bind(config.listen).await?;
-    let admin = Health::bind(config.admin_listen).await;
-    let admin = admin.map_err(StartError::at("admin_listen", config.admin_listen))?;
+    let listeners = Listeners::bind(&config).await?;
     let office = Office::open(&config)
         .await
         .map_err(StartError::of("data directory"))?;
+    start(config, listeners, office).await
+}
+
+/// Starts a gateway over a data directory that is open.
+pub(super) async fn start(
+    config: Config,
+    listeners: Listeners,
+    office: Office,
+) -> Result<Running, StartError> {
+    let Listeners { callers, admin } = listeners;
     let digests = digests(&config).await?;
     declare(&office.book, &config, digests).await?;
     let doors = Doors {
@@ -132,17 +140,28 @@ pub async fn up(config: Config) -> Result<Running, StartError> {
     Ok(running)
 }
 
+/// What a gateway listens on.
+pub(super) struct Listeners {
+    callers: TcpListener,
+    admin: TcpListener,
+}
+
+impl Listeners {
+    pub(super) async fn bind(config: &Config) -> Result<Self, StartError> {
+        let callers = TcpListener::bind(config.listen).await;
+        let callers = callers.map_err(StartError::at("listen", config.listen))?;
+        let admin = Health::bind(config.admin_listen).await;
+        let admin = admin.map_err(StartError::at("admin_listen", config.admin_listen))?;
+        Ok(Self { callers, admin })
+    }
+}
+
 /// Everything that others can knock at.
 struct Doors {
     callers: TcpListener,
     admin: TcpListener,
     socket: Socket,
     desk: Arc<Desk>,
-}
-
-async fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
-    let listener = TcpListener::bind(address).await;
-    listener.map_err(StartError::at("listen", address))
 }
 
 impl Running {

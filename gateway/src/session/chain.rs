@@ -100,14 +100,19 @@ impl Chains {
     /// The sessions of which that has been so for `age`.
     pub(super) fn doubtful(&self, age: Duration) -> Vec<String> {
         let doubts = self.doubts.lock();
-        let old = doubts.iter().filter(|(_, doubt)| doubt.since.elapsed() >= age);
+        let old = doubts
+            .iter()
+            .filter(|(_, doubt)| doubt.since.elapsed() >= age);
         old.map(|(id, _)| id.clone()).collect()
     }
 
     /// Forgets a session that the store does not have, if it has been in doubt for `age`.
     pub(super) fn forget_after(&self, id: &str, age: Duration) {
         let mut doubts = self.doubts.lock();
-        if doubts.get(id).is_some_and(|doubt| doubt.since.elapsed() >= age) {
+        if doubts
+            .get(id)
+            .is_some_and(|doubt| doubt.since.elapsed() >= age)
+        {
             doubts.remove(id);
         }
     }

@@ -64,7 +64,7 @@ impl Turn {
             }
             appended
         };
-        let (stored, appended) = tokio::join!(self.record(&bytes), appending);
+        let (appended, stored) = tokio::join!(appending, self.record(&bytes));
         let fate = match appended {
             Ok(()) => {
                 self.logged(link.sseq);
@@ -115,7 +115,8 @@ impl Turn {
             }
             self.finish(&bytes).await
         };
-        let (stored, logged) = tokio::join!(storing, journal.take(event.clone()));
+        // The log first: what it is handed stands even if the store's part breaks off.
+        let (logged, stored) = tokio::join!(journal.take(event.clone()), storing);
         let chained = self.state.link.sseq > number;
         match logged {
             Ok(()) if chained => self.logged(number),

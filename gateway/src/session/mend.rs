@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use super::{SessionError, Sessions, turn::Location};
 
-/// Younger doubts are those of turns under way, which settle them themselves.
-const YOUNG: Duration = Duration::from_secs(2);
 /// A session that the store still does not have after this never got its row.
 const UNBORN: Duration = Duration::from_secs(120);
 
@@ -17,11 +15,11 @@ impl Sessions {
         self.shared.chains.doubtful(Duration::ZERO).len()
     }
 
-    /// Brings the store up to the log for every such session that no turn holds: its gaps are
-    /// declared, its place in the chain is written. What does not succeed is tried again by the next
-    /// call.
-    pub async fn mend(&self) {
-        for name in self.shared.chains.doubtful(YOUNG) {
+    /// Brings the store up to the log for every such session that no turn holds, if it has been so for
+    /// `age`: its gaps are declared, its place in the chain is written. What does not succeed is
+    /// tried again by the next call. Doubts of a few milliseconds are those of turns under way.
+    pub async fn mend(&self, age: Duration) {
+        for name in self.shared.chains.doubtful(age) {
             let Some(location) = Location::parse(&name) else {
                 continue;
             };

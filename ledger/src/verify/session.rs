@@ -4,7 +4,7 @@
 //! known of a session is kept as runs of records that follow one another; in the end there must be
 //! one, and it must begin at 0.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use data_encoding::HEXLOWER;
 
@@ -21,7 +21,7 @@ struct Session {
     /// In order, with holes between them.
     runs: Vec<Run>,
     /// Numbers that the log itself says may be missing.
-    declared: Vec<u64>,
+    declared: BTreeSet<u64>,
     /// The first fault, and where.
     fault: Option<(u64, Fault)>,
 }
@@ -158,8 +158,11 @@ impl Session {
         let mut found: Option<Hole> = None;
         for run in &self.runs {
             if next < run.first {
-                // A declaration names one number, so a longer hole is not covered by it.
-                let declared = next + 1 == run.first && self.declared.contains(&next);
+                // A hole is declared if each of its numbers is. One that is longer than there are
+                // declarations is not, however long it is.
+                let size = run.first - next;
+                let declared = size <= self.declared.len() as u64
+                    && (next..run.first).all(|number| self.declared.contains(&number));
                 if !declared {
                     return Some(Hole {
                         sseq: next,
@@ -250,6 +253,19 @@ mod tests {
         assert_eq!(without.verdict(), Verdict::CouldNotTell);
         let more = check([&events[0], &declared], true);
         assert_eq!(more.verdict(), Verdict::Broken);
+    }
+
+    #[test]
+    fn each_number_of_a_longer_hole_must_be_declared() {
+        let events = chain(4);
+        let first = gap(4, events[3].digest(), 2);
+        let second = gap(5, first.digest(), 3);
+        let both = check([&events[0], &events[1], &first, &second], true);
+        assert_eq!(both.verdict(), Verdict::CouldNotTell);
+        let one = check([&events[0], &events[1], &first], true);
+        assert_eq!(one.verdict(), Verdict::Broken);
+        let shorter = check([&events[0], &first, &second], true);
+        assert_eq!(shorter.verdict(), Verdict::Broken);
     }
 
     proptest! {

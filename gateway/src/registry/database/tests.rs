@@ -8,7 +8,7 @@ use std::{
 
 use redb::{ReadableTable, StorageBackend, TableDefinition, backends::InMemoryBackend};
 
-use super::*;
+use super::{writer::SETTLE, *};
 
 const ROWS: TableDefinition<'_, u64, u64> = TableDefinition::new("rows");
 
@@ -62,7 +62,20 @@ fn database() -> (Arc<Disk>, Database) {
     let redb = redb::Builder::new()
         .create_with_backend(Shared(disk.clone()))
         .unwrap();
-    (disk, Database::start(redb).unwrap())
+    let again = disk.clone();
+    let again = move || Ok(redb::Builder::new().create_with_backend(Shared(again.clone()))?);
+    (disk, Database::start(redb, Box::new(again)).unwrap())
+}
+
+/// Waits until the database is as it should be.
+async fn until_failed(condition: &Condition, failed: bool) {
+    for _ in 0..2000 {
+        if condition.failed() == failed {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("failed is still {}", !failed);
 }
 
 fn add(
@@ -134,20 +147,81 @@ async fn a_later_write_is_visible_unsynced_and_soon_synced() {
 }
 
 #[tokio::test]
-async fn a_failing_disk_fails_the_write() {
+async fn a_failing_disk_fails_the_write_until_it_is_well_again() {
     let (disk, database) = database();
     let condition = database.condition();
     add(&database, 0, Durable::Now).await.unwrap();
     assert!(!condition.failed());
+    for round in [1, 2] {
+        disk.broken.store(true, Ordering::SeqCst);
+        assert!(add(&database, 9, Durable::Now).await.is_err());
+        until_failed(&condition, true).await;
+        assert!(add(&database, 9, Durable::Now).await.is_err());
+        tokio::time::sleep(2 * SETTLE).await;
+        assert!(condition.failed(), "the disk still fails");
+        disk.broken.store(false, Ordering::SeqCst);
+        until_failed(&condition, false).await;
+        add(&database, round, Durable::Now).await.unwrap();
+    }
+    let rows = database.read().unwrap().open_table(ROWS).unwrap();
+    for row in 0..3 {
+        assert!(rows.get(row).unwrap().is_some(), "{row}");
+    }
+}
+
+/// A compare-and-swap, as all writes of rows are.
+fn step(database: &Database) -> impl Future<Output = Result<bool, DatabaseError>> {
+    database.write(Durable::Soon, |transaction| {
+        let mut rows = transaction.open_table(ROWS)?;
+        let before = rows.get(7)?.map_or(0, |row| row.value());
+        if before == 0 {
+            rows.insert(7, 1)?;
+        }
+        Ok(before == 0)
+    })
+}
+
+/// What callers were told of and was not on the disk yet is there again, once.
+#[tokio::test]
+async fn unsynced_writes_outlive_a_failure_of_the_disk() {
+    let (disk, database) = database();
+    let condition = database.condition();
+    add(&database, 0, Durable::Now).await.unwrap();
     disk.broken.store(true, Ordering::SeqCst);
+    assert!(step(&database).await.unwrap(), "nobody syncs yet");
     assert!(add(&database, 1, Durable::Now).await.is_err());
-    assert!(condition.failed());
-    // A healthy disk alone does not help.
+    until_failed(&condition, true).await;
     disk.broken.store(false, Ordering::SeqCst);
-    assert!(add(&database, 1, Durable::Now).await.is_err());
-    assert!(condition.failed());
-    disk.broken.store(true, Ordering::SeqCst);
-    assert!(add(&database, 2, Durable::Now).await.is_err());
+    until_failed(&condition, false).await;
+    let rows = database.read().unwrap().open_table(ROWS).unwrap();
+    assert_eq!(rows.get(7).unwrap().unwrap().value(), 1);
+    drop(rows);
+    assert!(!step(&database).await.unwrap());
+}
+
+/// A write that is at fault itself is no reason to open the file anew.
+#[tokio::test]
+async fn a_write_that_fails_by_itself_breaks_nothing() {
+    let (_disk, database) = database();
+    let condition = database.condition();
+    let failed = database.write(Durable::Now, |_| -> Result<(), redb::Error> {
+        Err(redb::Error::TableDoesNotExist("rows".to_owned()))
+    });
+    assert!(failed.await.is_err());
+    add(&database, 0, Durable::Now).await.unwrap();
+    assert!(!condition.failed());
+}
+
+#[tokio::test]
+async fn another_file_in_its_place_is_not_opened() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("sessions.redb");
+    let file = private(&path, Presence::Either).unwrap();
+    let before = identity(&file).unwrap();
+    std::fs::rename(&path, dir.path().join("moved")).unwrap();
+    assert!(private(&path, Presence::There).is_err(), "nor made anew");
+    let other = private(&path, Presence::Either).unwrap();
+    assert_ne!(identity(&other).unwrap(), before);
 }
 
 #[tokio::test]

@@ -1,6 +1,12 @@
 //! A store that fails when told to: before the write, or after it (failed, but persisted).
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -17,11 +23,16 @@ pub(crate) enum Fault {
     FailsButPersists,
     /// Another holder has the lease.
     Overtaken,
+    /// The lease is renewed by code that has a defect.
+    Panics,
 }
 
 pub(crate) struct Faulty {
     inner: Arc<dyn SessionStore>,
     next: Mutex<Option<Fault>>,
+    /// Writes that still succeed before that.
+    before: AtomicUsize,
+    always: AtomicBool,
 }
 
 impl Faulty {
@@ -29,7 +40,33 @@ impl Faulty {
         Self {
             inner,
             next: Mutex::default(),
+            before: AtomicUsize::new(0),
+            always: AtomicBool::new(false),
         }
+    }
+
+    /// One write succeeds, and the one after it fails so.
+    pub(crate) fn break_second(&self, fault: Fault) {
+        self.before.store(1, Ordering::SeqCst);
+        self.break_next(fault);
+    }
+
+    /// No write succeeds any more.
+    pub(crate) fn break_always(&self) {
+        self.always.store(true, Ordering::SeqCst);
+    }
+
+    /// What is wrong with the write at hand.
+    fn fault(&self) -> Option<Fault> {
+        if self.always.load(Ordering::SeqCst) {
+            return Some(Fault::Fails);
+        }
+        let spared = self.before.load(Ordering::SeqCst) > 0;
+        if spared {
+            self.before.fetch_sub(1, Ordering::SeqCst);
+            return None;
+        }
+        self.next.lock().take()
     }
 
     /// The next write fails so.
@@ -45,7 +82,7 @@ impl Faulty {
 #[async_trait]
 impl SessionStore for Faulty {
     async fn create(&self, id: &str, holder: u64, write: Write) -> Result<u64, StoreError> {
-        let fault = self.next.lock().take();
+        let fault = self.fault();
         if fault == Some(Fault::Collides) {
             let there = Write {
                 sealed: gatehouse_envelope::seal::Sealed::from_store(b"somebody's".to_vec()),
@@ -70,8 +107,11 @@ impl SessionStore for Faulty {
     }
 
     async fn renew(&self, id: &str, fence: u64, ttl: Duration) -> Result<(), StoreError> {
-        if self.next.lock().take_if(|next| *next == Fault::Overtaken).is_some() {
-            return Err(StoreError::Conflict);
+        let renews = |next: &mut Fault| matches!(next, Fault::Overtaken | Fault::Panics);
+        match self.next.lock().take_if(renews) {
+            Some(Fault::Panics) => panic!("injected"),
+            Some(_) => return Err(StoreError::Conflict),
+            None => {}
         }
         self.inner.renew(id, fence, ttl).await
     }
@@ -83,7 +123,7 @@ impl SessionStore for Faulty {
         version: u64,
         write: Write,
     ) -> Result<(), StoreError> {
-        let fault = self.next.lock().take();
+        let fault = self.fault();
         if fault == Some(Fault::Fails) {
             return Err(Self::down());
         }
@@ -107,7 +147,7 @@ impl SessionStore for Faulty {
     }
 
     async fn remove(&self, id: &str, fence: u64, version: u64) -> Result<(), StoreError> {
-        let fault = self.next.lock().take();
+        let fault = self.fault();
         if fault == Some(Fault::Fails) {
             return Err(Self::down());
         }

@@ -9,6 +9,7 @@ use crate::session::store::faulty::Fault;
 
 const ADMITTED: &str = "exchange.admitted";
 const SETTLED: &str = "exchange.settled";
+const YOUNG: Duration = Duration::from_secs(2);
 
 struct Scene {
     house: House,
@@ -131,9 +132,9 @@ async fn the_store_is_brought_up_to_the_log_without_a_turn() {
     tokio::time::advance(Duration::from_secs(9)).await;
     scene.house.clock.advance(Duration::from_secs(9));
     scene.house.faults.break_next(Fault::Fails);
-    scene.house.sessions.mend().await;
+    scene.house.sessions.mend(YOUNG).await;
     assert_eq!(scene.house.sessions.behind(), 1, "the store still fails");
-    scene.house.sessions.mend().await;
+    scene.house.sessions.mend(YOUNG).await;
     assert_eq!(scene.house.sessions.behind(), 0);
     let after = scene.house.sessions.inspect(&scene.opened.reference).await;
     let (before, after) = (before.unwrap(), after.unwrap());
@@ -147,16 +148,21 @@ async fn the_store_is_brought_up_to_the_log_without_a_turn() {
 #[tokio::test(start_paused = true)]
 async fn a_session_without_a_row_is_forgotten() {
     let scene = Scene::set().await;
-    let mut turn = scene.house.sessions.turn(&scene.caller, None).await.unwrap();
+    let mut turn = scene
+        .house
+        .sessions
+        .turn(&scene.caller, None)
+        .await
+        .unwrap();
     scene.house.faults.break_next(Fault::Fails);
     assert!(turn.admit(made(&turn, ADMITTED), || ()).await.is_err());
     let (last, reference) = (made(&turn, SETTLED), turn.reference().to_owned());
     assert!(turn.settle(last).await.is_err());
     chain_is_whole(&scene.house, &reference);
-    scene.house.sessions.mend().await;
+    scene.house.sessions.mend(YOUNG).await;
     assert_eq!(scene.house.sessions.behind(), 1);
     tokio::time::advance(Duration::from_secs(300)).await;
-    scene.house.sessions.mend().await;
+    scene.house.sessions.mend(YOUNG).await;
     assert_eq!(scene.house.sessions.behind(), 0);
 }
 
@@ -255,7 +261,10 @@ async fn an_outcome_that_the_log_refuses_is_owed_and_fits_when_it_comes() {
     // In the order of their numbers the records are one chain.
     let mut records = scene.house.pages.of(&scene.opened.reference);
     records.sort_by_key(|record| record["sseq"].as_u64());
-    let numbers: Vec<_> = records.iter().map(|record| record["sseq"].clone()).collect();
+    let numbers: Vec<_> = records
+        .iter()
+        .map(|record| record["sseq"].clone())
+        .collect();
     assert_eq!(numbers, [0, 1, 2, 3, 4]);
     let mut events = scene.house.pages.events.lock();
     events.sort_by_key(|event| {
