@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gatehouse_redactor::Vault;
-use tokio::time::Instant;
 
 use super::Gateway;
 use super::inbound::Head;
@@ -28,7 +27,6 @@ pub(super) struct Admitted {
     vault: Vault,
     body: Bytes,
     provider: Arc<Provider>,
-    at: Instant,
     pledge: Pledge,
 }
 
@@ -72,19 +70,15 @@ impl Gateway {
             ..
         } = parts;
         match admitted {
-            Ok(()) => {
-                let at = Instant::now();
-                Ok(Admitted {
-                    head,
-                    facts,
-                    turn,
-                    vault,
-                    body,
-                    provider,
-                    at,
-                    pledge,
-                })
-            }
+            Ok(()) => Ok(Admitted {
+                head,
+                facts,
+                turn,
+                vault,
+                body,
+                provider,
+                pledge,
+            }),
             // Nothing is sent. What the log has of it is settled once the caller has been told.
             Err(unadmitted) => {
                 let rejection = session_refusal(&unadmitted.error);
@@ -162,7 +156,6 @@ pub(super) struct Ready {
     pub(super) vault: Vault,
     pub(super) body: Bytes,
     pub(super) provider: Arc<Provider>,
-    pub(super) at: Instant,
     pub(super) pledge: Pledge,
 }
 
@@ -176,7 +169,6 @@ impl Admitted {
             vault,
             body,
             provider,
-            at,
             pledge,
         } = self;
         Ready {
@@ -186,7 +178,6 @@ impl Admitted {
             vault,
             body,
             provider,
-            at,
             pledge,
         }
     }

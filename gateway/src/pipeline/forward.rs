@@ -26,7 +26,6 @@ impl Gateway {
             vault,
             body,
             provider,
-            at,
             pledge,
         } = request.into_parts();
         let timeouts = self.config.timeouts;
@@ -58,7 +57,7 @@ impl Gateway {
             Err(unreplied) => Err(unreplied),
         };
         if answer.is_ok() {
-            self.metrics.first_byte(protocol.api(), at.elapsed());
+            self.metrics.first_byte(protocol.api(), pledge.elapsed());
         }
         let trace = head.trace.as_ref().and_then(|trace| trace.bytes());
         let (request, started) = (head.id, head.started);
@@ -68,7 +67,6 @@ impl Gateway {
             facts,
             turn,
             vault,
-            at,
             started,
             deadline,
             pledge,

@@ -216,7 +216,7 @@ impl Gateway {
             .as_ref()
             .map(|turn| turn.reference().to_owned());
         let id = refusal.head.id.clone();
-        let (rejection, written) = self.record(refusal).await;
+        let (rejection, written) = Box::pin(self.record(refusal)).await;
         if let Err(error) = written {
             tracing::error!(request = id.as_str(), %error, "the refusal could not be recorded");
         }

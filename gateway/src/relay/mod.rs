@@ -45,8 +45,6 @@ pub struct Admitted {
     pub turn: Turn,
     /// The session's values.
     pub vault: Vault,
-    /// When it was admitted.
-    pub at: Instant,
     /// When its head arrived.
     pub started: Instant,
     /// When it must be over.

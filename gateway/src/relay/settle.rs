@@ -21,7 +21,6 @@ pub(super) struct Settlement {
     pub(super) request: RequestId,
     pub(super) trace: Option<[u8; 16]>,
     pub(super) turn: Turn,
-    pub(super) at: Instant,
     pub(super) started: Instant,
     pub(super) pledge: Pledge,
 }
@@ -96,7 +95,7 @@ impl Settlement {
                 unresolved: u64::from(findings.receipt.unresolved),
             },
             upstream_digest: None,
-            duration_us: micros(self.at.elapsed()),
+            duration_us: micros(self.pledge.elapsed()),
         }
         .build(self.turn.place())
     }

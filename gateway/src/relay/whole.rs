@@ -37,7 +37,6 @@ pub(super) async fn run(
         facts,
         turn,
         vault,
-        at,
         started,
         deadline,
         pledge,
@@ -47,7 +46,6 @@ pub(super) async fn run(
         request: request.clone(),
         trace,
         turn,
-        at,
         started,
         pledge,
     };

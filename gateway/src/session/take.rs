@@ -9,6 +9,7 @@ use super::{
     Absence, SessionError, SessionState, Sessions,
     begin::subject,
     find::{Loaded, unseal},
+    queue::Place,
     store::{Acquired, Durable, Lease, Row},
     turn::{Head, Location, Turn},
 };
@@ -66,24 +67,12 @@ impl Sessions {
                 return Err(error);
             }
         };
-        let mut turn = Turn {
-            shared: Arc::clone(shared),
-            keys: keys.with_uses(row.version, shared.limits.seals),
-            state,
-            head: Some(Head {
-                fence,
-                version: row.version,
-            }),
-            wrapped: None,
-            fresh: false,
-            unsure: None,
-            freed: None,
-            broken: false,
-            overtaken: false,
-            expires_us,
-            _place: Some(place),
-            location,
+        let head = Head {
+            fence,
+            version: row.version,
         };
+        let mut turn = self.held(location, (keys, state), head, place);
+        turn.expires_us = expires_us;
         match self.declare_gaps(&mut turn).await {
             Ok(()) => Ok(turn),
             Err(error) => {
@@ -91,6 +80,31 @@ impl Sessions {
                 let _kept = turn.release().await;
                 Err(error)
             }
+        }
+    }
+
+    /// A turn that holds its session's lease.
+    fn held(
+        &self,
+        location: Location,
+        (keys, state): (SessionKeys, SessionState),
+        head: Head,
+        place: Place,
+    ) -> Turn {
+        Turn {
+            shared: Arc::clone(&self.shared),
+            keys: keys.with_uses(head.version, self.shared.limits.seals),
+            state,
+            head: Some(head),
+            wrapped: None,
+            fresh: false,
+            unsure: None,
+            freed: None,
+            broken: false,
+            overtaken: false,
+            expires_us: None,
+            _place: Some(place),
+            location,
         }
     }
 

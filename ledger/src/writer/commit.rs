@@ -17,6 +17,7 @@ use gatehouse_envelope::sign::Signer;
 
 use super::{
     Disk, Mode, OpenError, Options, Shared,
+    own::{close_event, heartbeat_event},
     queue::{BATCH, BATCH_BYTES, Entry, Message, Then, answer_taken, fill},
     ship::Shipment,
     stream::Stream,
@@ -381,20 +382,6 @@ fn open_stream(
         .map_err(|_| std::io::Error::other("not written"))?;
     stream.file.sync()?;
     Ok(stream)
-}
-
-/// `writer.close`: a stream ends with it.
-pub(super) fn close_event(state: &str) -> Result<Event, EventError> {
-    let mut event = Event::kind("writer.close");
-    event.text("state", state);
-    event.finish()
-}
-
-fn heartbeat_event(shared: &Shared) -> Result<Event, EventError> {
-    let mut event = Event::kind("writer.heartbeat");
-    event.integer("waiting", shared.waiting.load(Ordering::Relaxed));
-    event.integer("refused", shared.refused.load(Ordering::Relaxed));
-    event.finish()
 }
 
 fn micros(duration: Duration) -> u64 {

@@ -3,6 +3,7 @@
 mod commit;
 mod disk;
 mod options;
+mod own;
 mod queue;
 mod recover;
 mod ship;
