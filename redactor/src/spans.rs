@@ -124,6 +124,15 @@ impl<'t> Expanded<'t> {
         }
     }
 
+    /// Whether a value that was put back stands in a range.
+    pub(crate) fn holds(&self, range: &Range<usize>) -> bool {
+        let from = self
+            .placed
+            .partition_point(|placed| placed.value.end <= range.start);
+        let next = self.placed.get(from);
+        next.is_some_and(|placed| placed.value.start < range.end)
+    }
+
     /// The entry whose token stands exactly there.
     pub(crate) fn entry_at(&self, range: &Range<usize>) -> Option<usize> {
         let at = self

@@ -43,6 +43,8 @@ pub struct Vault {
     by_value: HashMap<(Shape, String), usize>,
     /// By lower-case spelling, without the angle brackets.
     by_token: BTreeMap<String, usize>,
+    /// Whether any value stood as a number.
+    has_numbers: bool,
 }
 
 /// A serialised vault that cannot be read.
@@ -140,6 +142,11 @@ impl Vault {
         self.shaped(Shape::Number, literal)
     }
 
+    /// Whether any value stood as a number.
+    pub(crate) fn has_numbers(&self) -> bool {
+        self.has_numbers
+    }
+
     fn shaped(&self, shape: Shape, value: &str) -> Option<usize> {
         self.by_value.get(&(shape, value.to_owned())).copied()
     }
@@ -195,6 +202,7 @@ impl Vault {
         let index = self.entries.len();
         let normal = entry.token.trim_matches(['<', '>']).to_ascii_lowercase();
         self.by_token.insert(normal, index);
+        self.has_numbers |= entry.shape == Shape::Number;
         self.by_value
             .insert((entry.shape, entry.value.clone()), index);
         self.entries.push(entry);

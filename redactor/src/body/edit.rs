@@ -6,13 +6,13 @@ use std::ops::Range;
 
 use super::Means;
 use super::gather::Answers;
-use super::plain::{How, blocked};
+use super::plain::How;
 use super::receipt::{Receipt, Refusal};
 use crate::finding::Field;
 use crate::json::{Document, Kind, Limits, Node, escaped};
 use crate::known::Known;
-use crate::policy::{Action, Direction};
-use crate::vault::{Shape, Vault};
+use crate::policy::Direction;
+use crate::vault::Vault;
 
 /// JSON in JSON in JSON … is searched leaf by leaf down to here, as plain text below.
 const DEEPEST_NESTING: usize = 8;
@@ -242,21 +242,7 @@ impl Search<'_> {
         let Some(found) = self.number(literal, field)? else {
             return Ok(None);
         };
-        let text = match found.action {
-            Action::Block => return Err(blocked(&found, place)),
-            Action::Pseudonymize => {
-                let names = self.means.names;
-                let entry =
-                    self.vault
-                        .insert(literal, found.label, Shape::Number, found.certain, names);
-                self.vault
-                    .entry(entry)
-                    .map(|entry| entry.token.clone())
-                    .unwrap_or_default()
-            }
-            _ => self.sealed(&found, literal),
-        };
-        self.receipt.count(found.label, found.action);
+        let text = self.string_for_number(&found, literal, place)?;
         Ok(Some(Edit {
             range: node.span(),
             text: format!("\"{text}\""),
@@ -305,6 +291,7 @@ mod tests {
     use super::*;
     use crate::label::Label;
     use crate::testing::{Names, Session};
+    use crate::vault::Shape;
 
     /// Runs passes of which each of the first `growing` learns a value, and counts them.
     fn passes(growing: usize) -> (Result<(), Refusal>, usize) {

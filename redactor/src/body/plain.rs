@@ -8,6 +8,7 @@ use super::receipt::Refusal;
 use crate::finding::{Field, Finding};
 use crate::label::Label;
 use crate::policy::{Action, Direction};
+use crate::slot::{self, End};
 use crate::spans::{Candidate, Expanded, is_sealed, united};
 use crate::token;
 use crate::vault::Shape;
@@ -84,7 +85,19 @@ impl Search<'_> {
             ))
         }));
         let mut edits = Vec::new();
+        let mut done = 0;
         for span in united(candidates) {
+            if span.range.start < done {
+                continue;
+            }
+            if matches!(how, How::Full(_))
+                && let Some((range, text)) = self.number_in_text(&span, &expanded, place)?
+            {
+                done = range.end;
+                let range = expanded.original(range.start)..expanded.original(range.end);
+                edits.push(Edit { range, text });
+                continue;
+            }
             if let Some(text) = self.replacement(&span, &expanded, place)? {
                 let range = expanded.original(span.range.start)..expanded.original(span.range.end);
                 edits.push(Edit { range, text });
@@ -137,8 +150,58 @@ impl Search<'_> {
         Ok(self.vault.entry(entry).map(|entry| entry.token.clone()))
     }
 
+    /// What is put in the place of a number of JSON that stands in the text: a string, so that it
+    /// stays JSON. Nothing if the span is none.
+    fn number_in_text(
+        &mut self,
+        span: &Candidate,
+        expanded: &Expanded<'_>,
+        place: &Place<'_>,
+    ) -> Result<Option<(Range<usize>, String)>, Refusal> {
+        let text = expanded.text.as_ref();
+        let range = slot::extent(text, &span.range);
+        if !slot::is_number(text.get(range.clone())) || expanded.holds(&range) {
+            return Ok(None);
+        }
+        let before = text.get(..range.start).and_then(slot::opens);
+        let after = text.get(range.end..).unwrap_or_default();
+        let Some(slashes) = before.filter(|slashes| slot::closes(after, *slashes) == End::Closed)
+        else {
+            return Ok(None);
+        };
+        let value = text.get(range.clone()).unwrap_or_default();
+        let string = self.string_for_number(span, value, place)?;
+        let quote = slot::quote(slashes);
+        Ok(Some((range, format!("{quote}{string}{quote}"))))
+    }
+
+    /// What the string says that stands in the place of a number.
+    pub(super) fn string_for_number(
+        &mut self,
+        found: &Candidate,
+        literal: &str,
+        place: &Place<'_>,
+    ) -> Result<String, Refusal> {
+        let text = match found.action {
+            Action::Block => return Err(blocked(found, place)),
+            Action::Pseudonymize => {
+                let names = self.means.names;
+                let entry =
+                    self.vault
+                        .insert(literal, found.label, Shape::Number, found.certain, names);
+                self.vault
+                    .entry(entry)
+                    .map(|entry| entry.token.clone())
+                    .unwrap_or_default()
+            }
+            _ => self.sealed(found, literal),
+        };
+        self.receipt.count(found.label, found.action);
+        Ok(text)
+    }
+
     /// What cannot be restored: a hash if the action asks for one, else a mask.
-    pub(super) fn sealed(&self, span: &Candidate, value: &str) -> String {
+    fn sealed(&self, span: &Candidate, value: &str) -> String {
         match span.action {
             Action::Hash => token::hash(span.label, &self.means.names.digest(span.label, value)),
             _ => token::mask(span.label),

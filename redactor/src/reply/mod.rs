@@ -3,6 +3,7 @@
 
 mod auto;
 mod json;
+mod number;
 mod open;
 mod receipt;
 mod span;

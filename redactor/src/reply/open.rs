@@ -32,7 +32,10 @@ impl Text {
         let start = (window + open.start).clamp(self.at, to);
         let Tokens { mut found, .. } = self.tokens(sight, to, true);
         found.retain(|token| token.range.end <= start);
-        findings.retain(|(range, ..)| range.end <= start);
+        for found in &mut findings {
+            found.as_number(self.number(&found.range, to, true));
+        }
+        findings.retain(|found| found.range.end <= start);
         let spans = self.spans(sight, &found, findings, start)?;
         self.release(sight, spans, start, out)?;
         match sight.cx.policy.action(open.label, Direction::Reply) {

@@ -2,31 +2,58 @@
 
 use std::ops::Range;
 
+use super::number::Number;
 use super::spelling::Form;
 use super::text::Text;
 use super::tolerant::Token;
 use super::{ReplyRefusal, Sight};
 use crate::finding::{Finding, Look};
 use crate::label::Label;
+use crate::slot;
 use crate::spans::is_sealed;
 use crate::vault::Shape;
 
 /// Bytes of a quote that may stand between a name and its value.
 const QUOTE: usize = 2;
 
-/// A finding of the engine: where, what, by which rule.
-pub(super) type Found = (Range<usize>, Label, &'static str);
+/// A finding of the engine.
+#[derive(Clone)]
+pub(super) struct Found {
+    pub(super) range: Range<usize>,
+    label: Label,
+    rule: &'static str,
+    /// The backslashes of the quotes that its mask needs, if it is a number of JSON.
+    quotes: Option<usize>,
+}
+
+impl Found {
+    /// The same finding elsewhere.
+    fn at(&self, range: Range<usize>) -> Self {
+        Self {
+            range,
+            quotes: None,
+            ..*self
+        }
+    }
+
+    /// The finding as the number that it is.
+    pub(super) fn as_number(&mut self, number: Number) {
+        if let Number::Is(range, slashes) = number {
+            (self.range, self.quotes) = (range, Some(slashes));
+        }
+    }
+}
 
 /// Something to replace: a token of the session, or a finding.
 pub(super) enum Span {
-    Found(Range<usize>, Label, &'static str),
+    Found(Found),
     Token(Token),
 }
 
 impl Span {
     pub(super) fn range(&self) -> Range<usize> {
         match self {
-            Self::Found(range, ..) | Self::Token(Token { range, .. }) => range.clone(),
+            Self::Found(Found { range, .. }) | Self::Token(Token { range, .. }) => range.clone(),
         }
     }
 }
@@ -58,12 +85,11 @@ impl Text {
         };
         let found = look.findings.iter().filter(counts);
         found
-            .map(|found| {
-                (
-                    window + found.start..window + found.end,
-                    found.label,
-                    found.rule,
-                )
+            .map(|found| Found {
+                range: window + found.start..window + found.end,
+                label: found.label,
+                rule: found.rule,
+                quotes: None,
             })
             .collect()
     }
@@ -78,10 +104,11 @@ impl Text {
         limit: usize,
     ) -> Result<Vec<Span>, ReplyRefusal> {
         let mut spans: Vec<Span> = Vec::new();
-        for (range, label, rule) in findings
+        for finding in findings
             .into_iter()
-            .filter(|(range, ..)| range.start < limit)
+            .filter(|found| found.range.start < limit)
         {
+            let range = finding.range.clone();
             let mut inside = found
                 .iter()
                 .map(|token| (&token.range, token.entry))
@@ -95,7 +122,7 @@ impl Text {
                     Some(end) if range.start - end <= QUOTE => {
                         self.rest(sight, end..range.end, &mut spans)?;
                     }
-                    _ => spans.push(Span::Found(range, label, rule)),
+                    _ => spans.push(Span::Found(finding)),
                 }
                 continue;
             }
@@ -116,7 +143,7 @@ impl Text {
                 if own_secret {
                     self.rest(sight, gap, &mut spans)?;
                 } else if self.slice(gap.clone()).contains(char::is_alphanumeric) {
-                    spans.push(Span::Found(gap, label, rule));
+                    spans.push(Span::Found(finding.at(gap)));
                 }
                 from = from.max(next);
             }
@@ -144,11 +171,12 @@ impl Text {
             .engine
             .find(self.slice(range.clone()), self.field())?
         {
-            spans.push(Span::Found(
-                range.start + start..range.start + end,
+            spans.push(Span::Found(Found {
+                range: range.start + start..range.start + end,
                 label,
                 rule,
-            ));
+                quotes: None,
+            }));
         }
         Ok(())
     }
@@ -173,7 +201,8 @@ impl Text {
                 let bare = *form == Form::Plain && entry.shape == Shape::Number;
                 Ok(Some((form.written(&entry.value), bare)))
             }
-            Span::Found(range, label, rule) => {
+            Span::Found(found) => {
+                let range = &found.range;
                 // The window's own text shows whether a mask of ours stands there.
                 let whole = self.base..self.base + self.buffer.len();
                 let local = range.start - self.base..range.end - self.base;
@@ -181,7 +210,9 @@ impl Text {
                     return Ok(None);
                 }
                 let value = self.slice(range.clone());
-                Ok(sight.masked(value, *label, rule)?.map(|text| (text, false)))
+                let mask = sight.masked(value, found.label, found.rule)?;
+                let quote = found.quotes.map_or_else(String::new, slot::quote);
+                Ok(mask.map(|mask| (format!("{quote}{mask}{quote}"), false)))
             }
         }
     }

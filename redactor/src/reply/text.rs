@@ -9,6 +9,7 @@
 
 use std::ops::Range;
 
+use super::number::Number;
 use super::receipt::LookAlikes;
 use super::span::Span;
 use super::tolerant::{Token, Tokens, tokens};
@@ -153,16 +154,19 @@ impl Text {
         if limit <= at {
             return Ok(Some(look));
         }
-        let findings = self.findings(&look, window);
+        let mut findings = self.findings(&look, window);
         // A span that is not whole yet waits, and so does everything behind it.
         for Token { range, .. } in &found {
             if range.start < limit && range.end > settled {
                 limit = range.start;
             }
         }
-        for (range, ..) in &findings {
-            if range.start < limit && range.end > settled.min(hold) {
-                limit = range.start;
+        for found in &mut findings {
+            let number = self.number(&found.range, to, last);
+            let waits = number == Number::Perhaps;
+            found.as_number(number);
+            if found.range.start < limit && (found.range.end > settled.min(hold) || waits) {
+                limit = found.range.start;
             }
         }
         let spans = self.spans(sight, &found, findings, limit)?;
@@ -178,6 +182,9 @@ impl Text {
         tokens.hold += at;
         for token in &mut tokens.found {
             token.range = at + token.range.start..at + token.range.end;
+        }
+        if sight.cx.vault.has_numbers() {
+            self.unquote(sight, to, last, &mut tokens);
         }
         tokens
     }

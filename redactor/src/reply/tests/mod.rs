@@ -1,6 +1,7 @@
 //! Tests of channels. Each text goes through whole, one character at a time and cut at every
 //! place (see [`Session::streamed`]).
 
+mod embedded;
 mod search;
 mod spellings;
 

@@ -143,6 +143,10 @@ fn soup() -> impl Strategy<Value = String> {
         2 => "[<>&\\\\\"{}\\[\\]:,.@ é\u{200b}😀\n0-9-]{0,5}",
         1 => Just("+1 415 555 0132 ".to_owned()),
         1 => Just("{\"a\": \"".to_owned()),
+        1 => Just("x {\"pan\": \"TOKEN_NUMBER\", \"l\": [4111111111111111, 7".to_owned()),
+        1 => Just("{\\\"pan\\\": \\\"TOKEN_NUMBER\\\", \\\"n\\\": ".to_owned()),
+        1 => Just("\"a\": 4111111111111111".to_owned()),
+        1 => Just(" }, ".to_owned()),
         1 => Just("\\u0040 \\n ".to_owned()),
     ];
     prop::collection::vec(piece, 0..16).prop_map(|pieces| pieces.concat())
