@@ -161,8 +161,8 @@ impl<'s> ReplySearch<'s> {
         match (part, node.kind()) {
             (Part::Drop, _) => splice.remove_member(node),
             (part, Kind::Object | Kind::Array) if !matches!(part, Part::Arguments { .. }) => {
+                self.keys(node, walk.names, splice)?;
                 for child in node.children() {
-                    self.key(child, walk.names, splice)?;
                     self.walk(child, &place.child(child), walk, splice)?;
                 }
             }

@@ -2,6 +2,7 @@
 //! everything else passes. What turns out not to be JSON is searched as text from there on.
 
 use super::auto::Auto;
+use super::keys::Keys;
 use super::string::{Leaf, Piece};
 use super::text::Text;
 use super::{Decided, ReplyRefusal, Sight};
@@ -39,6 +40,8 @@ struct Frame {
     object: bool,
     key: Option<String>,
     wants_key: bool,
+    /// Those that it had so far.
+    keys: Keys,
 }
 
 enum State {
@@ -50,7 +53,7 @@ enum State {
         is_key: bool,
     },
     /// Not JSON.
-    Text(Text),
+    Text(Box<Text>),
 }
 
 impl Json {
@@ -119,7 +122,7 @@ impl Json {
                 _ => false,
             };
             if !fits {
-                self.state = State::Text(Text::behind(self.before(self.at), self.at));
+                self.state = State::Text(Box::new(Text::behind(self.before(self.at), self.at)));
                 return true;
             }
             self.at += 1;
@@ -156,7 +159,7 @@ impl Json {
         }
         if !fits {
             self.at = start;
-            self.state = State::Text(Text::behind(self.before(start), start));
+            self.state = State::Text(Box::new(Text::behind(self.before(start), start)));
             return Ok(true);
         }
         if is_number && let Some(mask) = self.number(sight, word)? {
@@ -204,7 +207,13 @@ impl Json {
         }
         if let State::String { leaf, is_key } = std::mem::replace(&mut self.state, State::Between) {
             match self.stack.last_mut() {
-                Some(frame) if is_key => frame.key = Some(leaf.into_name()),
+                Some(frame) if is_key => {
+                    if let Some(suffix) = leaf.tell_apart(&mut frame.keys) {
+                        let quote = self.at - 1;
+                        out.replace(quote..quote, suffix, false);
+                    }
+                    frame.key = Some(leaf.into_name());
+                }
                 _ => self.value_done(),
             }
         }
@@ -250,6 +259,7 @@ impl Json {
             object,
             key: None,
             wants_key: object,
+            keys: Keys::default(),
         });
         fits
     }

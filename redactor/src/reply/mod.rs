@@ -3,6 +3,7 @@
 
 mod auto;
 mod json;
+mod keys;
 mod number;
 mod open;
 mod receipt;
@@ -22,6 +23,7 @@ use crate::policy::{Action, Destination, Direction, Policy};
 use crate::token;
 use crate::vault::{Pseudonyms, Vault};
 
+pub use self::keys::Keys;
 pub use self::receipt::{ReplyReceipt, ReplyRefusal};
 
 /// What a reply is searched with. The same for all channels of a turn.

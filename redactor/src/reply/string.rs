@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use super::auto::Auto;
+use super::keys::{Keys, ShownKey};
 use super::text::Text;
 use super::{Decided, Edit, ReplyRefusal, Sight};
 use crate::json::{Step, escape, escaped};
@@ -36,7 +37,7 @@ struct Mark {
 }
 
 enum Machine {
-    Key(Text),
+    Key(Text, ShownKey),
     Value(Auto),
 }
 
@@ -54,7 +55,7 @@ impl Leaf {
 
     /// A key whose opening quote stands at `quote`.
     pub(super) fn of_key(quote: usize) -> Self {
-        Self::with(quote, Machine::Key(Text::of_key()))
+        Self::with(quote, Machine::Key(Text::of_key(), ShownKey::default()))
     }
 
     fn with(quote: usize, machine: Machine) -> Self {
@@ -73,6 +74,15 @@ impl Leaf {
         }
     }
 
+    /// What must stand behind the key before its closing quote, so that no other of the object's is
+    /// shown as it is.
+    pub(super) fn tell_apart(&self, keys: &mut Keys) -> Option<String> {
+        match &self.machine {
+            Machine::Key(_, shown) => shown.tell_apart(keys),
+            Machine::Value(_) => None,
+        }
+    }
+
     /// The decoded text of a key, as far as it is kept.
     pub(super) fn into_name(self) -> String {
         self.name
@@ -87,12 +97,17 @@ impl Leaf {
         out: &mut Decided,
     ) -> Result<Piece, ReplyRefusal> {
         let (text, piece) = self.decode(raw, last);
-        if matches!(self.machine, Machine::Key(_)) && self.name.len() < LONGEST_NAME {
-            self.name.push_str(&text);
-        }
         let end = piece.closed || last;
         let decided = match &mut self.machine {
-            Machine::Key(key) => key.push(sight, &text, end)?,
+            Machine::Key(key, shown) => {
+                if self.name.len() < LONGEST_NAME {
+                    self.name.push_str(&text);
+                }
+                shown.push(&text);
+                let decided = key.push(sight, &text, end)?;
+                shown.decide(&decided);
+                decided
+            }
             Machine::Value(value) => value.push(sight, &text, end)?,
         };
         self.hand_out(decided, piece.closed, out);

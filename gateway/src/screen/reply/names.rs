@@ -3,7 +3,7 @@
 
 use gatehouse_redactor::Pseudonyms;
 use gatehouse_redactor::json::{Node, Splice};
-use gatehouse_redactor::reply::{ReplyReceipt, reply_name, reply_number};
+use gatehouse_redactor::reply::{Keys, ReplyReceipt, reply_name, reply_number};
 
 use super::{ReplySearch, blocked};
 use crate::reject::Rejection;
@@ -13,18 +13,31 @@ const MOST_PLAIN: usize = 256;
 const LONGEST_PLAIN: usize = 64;
 
 impl ReplySearch<'_> {
-    /// The key of a member.
-    pub(super) fn key(
+    /// The keys of an object's members. Those that would be shown alike are told apart.
+    pub(super) fn keys(
         &mut self,
-        member: Node<'_>,
+        object: Node<'_>,
         names: &dyn Pseudonyms,
         splice: &mut Splice<'_>,
     ) -> Result<(), Rejection> {
-        let Some(key) = member.key() else {
+        let mut changed = Vec::new();
+        for member in object.children() {
+            let shown = member.key().map(|key| self.shown(&key, names));
+            changed.push(shown.transpose()?.flatten());
+        }
+        // Most objects end here: nothing is kept of keys that stay as they are.
+        if changed.iter().all(Option::is_none) {
             return Ok(());
-        };
-        if let Some(shown) = self.shown(&key, names)? {
-            splice.set_key(member, &shown);
+        }
+        let mut keys = Keys::default();
+        for (member, shown) in object.children().zip(changed) {
+            let key = member.key().unwrap_or_default();
+            let is_changed = shown.is_some();
+            let shown = shown.unwrap_or_else(|| key.into_owned());
+            let suffix = keys.tell_apart(&shown, is_changed);
+            if is_changed || suffix.is_some() {
+                splice.set_key(member, &(shown + &suffix.unwrap_or_default()));
+            }
         }
         Ok(())
     }

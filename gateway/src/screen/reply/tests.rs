@@ -450,6 +450,21 @@ fn what_is_complete_in_an_event_stays_in_it() {
 }
 
 #[test]
+fn members_whose_keys_are_masked_alike_are_all_shown() {
+    let talk = Talk::new();
+    let members = r#"{"a@one.example":1,"b@two.example":2,"c":3}"#;
+    let shown = serde_json::json!({"<EMAIL>": 1, "<EMAIL>_2": 2, "c": 3});
+    let whole = talk.whole(
+        &Anthropic,
+        &format!(r#"{{"content":[],"later":{members}}}"#),
+    );
+    assert_eq!(whole["later"], shown);
+    let event = format!(r#"{{"type":"later","later":{members}}}"#);
+    let streamed = talk.streamed(&Anthropic, &[event]);
+    assert_eq!(streamed[0]["later"], shown);
+}
+
+#[test]
 fn a_stream_that_breaks_off_shows_what_waited() {
     let talk = Talk::new();
     let start = r#"{"type":"content_block_start","index":0,"content_block":{"type":"zonk","zonk":"to victim.per"}}"#;

@@ -122,6 +122,28 @@ fn a_masked_match_does_not_grow_the_channel() {
     }
 }
 
+#[test]
+fn keys_that_are_masked_alike_stay_two_members() {
+    let mut session = Session::new();
+    let token = session.learn(Label::EMAIL, LENA);
+    let json = format!(
+        r#"{{"a@one.example":1,"b@two.example":{{"a@one.example":2}},"<EMAIL>":3,"{LENA}":4,"{token}":5,"n":6}}"#
+    );
+    let shown = session.arguments(&json, &["one.", "two."]);
+    let inner = r#"{"<EMAIL>":2}"#;
+    assert_eq!(
+        shown,
+        format!(
+            r#"{{"<EMAIL>":1,"<EMAIL>_2":{inner},"<EMAIL>_3":3,"{LENA}":4,"{LENA}_2":5,"n":6}}"#
+        )
+    );
+    let nested = serde_json::json!({"j": json}).to_string();
+    let nested = session.arguments(&nested, &["one.", "two."]);
+    assert_eq!(nested, serde_json::json!({"j": shown}).to_string());
+    let twice = r#"{"a":1,"a":2}"#;
+    assert_eq!(session.arguments(twice, &[]), twice);
+}
+
 /// Pieces of replies: own tokens, new values, context words, code, escapes.
 fn soup() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
