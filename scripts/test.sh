@@ -118,8 +118,8 @@ GATEHOUSE_BIN="$target/debug/gatehouse" \
 say "the demo, and the second verifier on its log"
 kept="$(mktemp -d)"
 trap 'rm -rf "$kept"' EXIT
-timeout 120 "$target/debug/gatehouse" demo --keep "$kept/demo"
-"$venv/bin/python" ledger/tests/verify.py "$kept/demo/data/ledger" --trust "$kept/demo/data/trust.policy"
+timeout 120 "$target/debug/gatehouse" demo --keep "$kept/new/demo"
+"$venv/bin/python" ledger/tests/verify.py "$kept/new/demo/data/ledger" --trust "$kept/new/demo/data/trust.policy"
 
 # -- the deployment -------------------------------------------------------------------------------
 

@@ -69,6 +69,10 @@ impl Folder {
     }
 
     fn kept(path: &Path) -> Result<Folder, Failure> {
+        if let Some(parent) = path.parent() {
+            let made = std::fs::create_dir_all(parent);
+            made.map_err(|error| Failure::of(&parent.display().to_string(), error))?;
+        }
         Folder::make(path)?;
         Ok(Folder {
             path: path.to_owned(),
