@@ -37,7 +37,12 @@ static SESSION: LazyLock<Session> = LazyLock::new(|| {
         key: None,
         direction: Direction::Prompt,
     };
-    let _ = redact_text(VALUES, field, Means::of_rules(&engine, &policy, &Names), &mut vault);
+    let _ = redact_text(
+        VALUES,
+        field,
+        Means::of_rules(&engine, &policy, &Names),
+        &mut vault,
+    );
     let values: Vec<String> = vault.values().map(|(_, value)| value.to_owned()).collect();
     let token = |value: &String| vault.token(value).map(str::to_owned);
     let tokens: Vec<String> = values.iter().filter_map(token).collect();
