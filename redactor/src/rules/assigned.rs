@@ -16,16 +16,18 @@ macro_rules! assigned {
             r"(?i)(?:",
             $names,
             r")[a-z0-9_.-]{0,24}",
-            r#"(?:\\?["'`])?\]?[ \t]{0,8}(?:=>|:=|==?|:|>)[ \t]{0,8}"#
+            r#"(?:\\?["'`])?\]?[ \t]{0,8}(?:=>|:=|[=!]=|=|:|>)[ \t]{0,8}"#
         )
     };
 }
 
+pub(super) use assigned;
+
 const PASSWORDS: &str = assigned!(
-    r"(?:admin|app|client|db|ftp|http|ldap|my|mysql|pg|postgres|redis|root|service|smtp|ssh|svc|user|web)?(?:pass[_-]?(?:word|wd|phrase|code)|passwort|passw|pass|pwd|pw|pswd|psw|kennwort|kodewort|contrase(?:n|\xC3\xB1)a|clave|has(?:l|\xC5\x82)o|senha|mot[ _]de[ _]passe|wachtwoord|l(?:o|\xC3\xB6)senord|adgangskode|heslo|jelsz(?:o|\xC3\xB3)|\xD0\xBF\xD0\xB0\xD1\x80\xD0\xBE\xD0\xBB\xD1\x8C|\xE5\xAF\x86\xE7\xA0\x81)"
+    r"(?:admin|app|client|db|ftp|http|ldap|my|mysql|pg|postgres|redis|root|service|smtp|ssh|svc|user|web)?(?:pass[_-]?(?:word|wd|phrase|code)|p(?:as|ss|ass)?w(?:o?r)?d|pas?s?w(?:o?r)?d|pssword|pasword|passwort|passw|pass|pwd|pw|pswd|psw|kennwort|kodewort|contrase(?:n|\xC3\xB1)a|clave|has(?:l|\xC5\x82)o|senha|mot[ _]de[ _]passe|wachtwoord|l(?:o|\xC3\xB6)senord|adgangskode|heslo|jelsz(?:o|\xC3\xB3)|\xD0\xBF\xD0\xB0\xD1\x80\xD0\xBE\xD0\xBB\xD1\x8C|\xE5\xAF\x86\xE7\xA0\x81)"
 );
 const TOKENS: &str = assigned!(
-    r"(?:api|access|account|app|auth|client|consumer|encryption|license|master|private|public|secret|service|session|shared|sign(?:ing)?|storage|subscription|webhook)[ _.-]?(?:access[ _.-]?)?(?:key|secret|token|pass)|secret|token|credentials?|auth|bearer|session(?:id)?|cookie|sid|jwt|dsn|(?:amz|goog)-signature|sig|nonce|otp"
+    r"(?:activation|api|access|account|app|auth|authentication|any|client|consumer|deploy|encryption|license|master|private|public|secret|service|session|secret|shared|sign(?:ing)?|storage|subscription|webhook)[ _.-]?(?:access[ _.-]?)?(?:key|secret|token|pass)|secret|token|credentials?|auth|bearer|session(?:id)?|cookie|sid|jwt|dsn|(?:amz|goog)-signature|sig|nonce|otp"
 );
 const AUTHORIZATION: &str = r#"(?i)(?:proxy-)?authorization(?:\\?["'`])?\]?[ \t]{0,4}(?:=>|[:=,])[ \t]{0,4}(?:\\?["'`])?(?:basic|bearer|token|apikey|api-key|digest|key)[ =]{1,4}"#;
 const BEARER: &str = r"(?i)bearer[ ]{1,3}";
@@ -37,7 +39,7 @@ const LOGIN: usize = 96;
 const LISTED: &str = r#"(?i)name\\?["']?[ \t]{0,4}[:=][ \t]{0,4}\\?["']?[a-z0-9_.-]{0,32}(?:password|passwd|pwd|secret|token|api_?key|access_?key|private_?key)[a-z0-9_]{0,16}\\?["']?[,;]?[ \t\r\n]{1,12}\\?["']?value\\?["']?[ \t]{0,4}[:=][ \t]{0,4}"#;
 
 const CLIENT: &str = r#"(?:mysql|mysqldump|mysqladmin|mariadb|redis-cli|sshpass|mongosh?)(?: [^\n|;&]{0,120})? -(?:p|a )["']?"#;
-const QUOTED: &str = r#"(?i)(?:pass(?:word|wd|phrase|code)|passwort|pwd|userpwd|secret|api_?key)["']?[ \t]{0,4}(?:[,(]|[!=]={1,2}|: ?(?:&'static )?[a-z]{1,12} ?=|or)?[ \t]{0,4}"#;
+const QUOTED: &str = r#"(?i)(?:pass(?:word|wd|phrase|code)|passwort|pwd|userpwd|proxyuserpwd|keypasswd|proxypassword|oauth2_bearer|secret|(?:api|auth|access)_?(?:key|token)|securestring)["']?\)?[ \t]{0,4}(?:[,(]|[!=]={1,2}|: ?(?:&'static )?[a-z]{1,12} ?=|or)?[ \t]{0,4}"#;
 
 pub(super) fn rules() -> Vec<Rule> {
     let any = (Left::Any, Tail::Value);

@@ -79,6 +79,16 @@ pub(super) fn rules() -> Vec<Rule> {
 fn card(candidate: &Candidate<'_>) -> Option<Hit> {
     let bytes = candidate.text.as_bytes().get(candidate.start..)?;
     let labelled = candidate.context.names(WORDS);
+    // `KARTA-4167 6152 …`: a reference that was made up after the name of a number.
+    let behind = candidate.previous() == Some(b'-')
+        && candidate
+            .start
+            .checked_sub(2)
+            .and_then(|at| candidate.text.as_bytes().get(at))
+            .is_some_and(u8::is_ascii_alphabetic);
+    if behind && candidate.matched().contains(' ') {
+        return None;
+    }
     let mut digits = Vec::with_capacity(19);
     let mut best = None;
     for (at, byte) in bytes

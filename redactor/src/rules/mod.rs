@@ -7,6 +7,7 @@ mod card;
 mod cue;
 pub(crate) mod custom;
 mod dates;
+mod keyed;
 mod mail;
 mod names;
 mod national;
@@ -38,6 +39,7 @@ pub(crate) fn built_in() -> Vec<Rule> {
         block::rules(),
         secrets::rules(),
         assigned::rules(),
+        keyed::rules(),
         spoken::rules(),
         cue::rules(),
     ]

@@ -3,19 +3,25 @@
 //! The prefix is what makes them certain, so a token that is longer than the format says is
 //! still one (formats grow) unless the format is nothing but letters and digits of fixed length.
 
+mod services;
 mod table;
 #[cfg(test)]
 mod tests;
 
+use self::services::SERVICES;
 use self::table::{Ending, TABLE};
 use crate::label::Label;
 use crate::rule::{Candidate, Class, Hit, Judge, Left, Rule, Tail};
 
 pub(super) fn rules() -> Vec<Rule> {
-    TABLE
-        .iter()
+    formats()
         .map(|(name, head, ending)| rule(name, head, *ending))
         .collect()
+}
+
+/// Every format: name, head, ending.
+fn formats() -> impl Iterator<Item = &'static (&'static str, &'static str, Ending)> {
+    TABLE.iter().chain(SERVICES)
 }
 
 fn rule(name: &'static str, head: &'static str, ending: Ending) -> Rule {
@@ -43,11 +49,17 @@ fn exact(candidate: &Candidate<'_>) -> Option<Hit> {
     }
 }
 
-/// What a page shows in place of a secret (`ghp_xxxxxxxx…`) is none. Only the head is looked at:
-/// a verdict must not change while a stream brings more of the tail.
+/// What a page shows in place of a secret (`ghp_xxxxxxxx…`) is none. As with values, the first
+/// bytes decide, so that a verdict stands however much of the tail a stream brings.
 fn open_ended(candidate: &Candidate<'_>) -> Option<Hit> {
-    let head = candidate.text.get(candidate.start..candidate.head)?;
-    (!is_filled(head.as_bytes()))
+    let judged = candidate.start.saturating_add(crate::pass::JUDGED);
+    let text = candidate.text.get(
+        candidate.start
+            ..candidate
+                .text
+                .floor_char_boundary(candidate.end.min(judged)),
+    )?;
+    (!is_filled(text.as_bytes()))
         .then(|| candidate.whole(Label::API_KEY, 98))
         .flatten()
 }
@@ -70,11 +82,39 @@ fn mixed(candidate: &Candidate<'_>) -> Option<Hit> {
     (all && !dotted).then(|| exact(candidate)).flatten()
 }
 
-/// Whether the letter that pages write in place of a secret is repeated as no generator would.
+/// Whether it is filled up as pages fill what shows a shape: with eight `x`, with a word in
+/// capitals or a row of figures three times over, with `here` at its end.
 ///
 /// Of no other value is a known prefix doubted: published examples and test keys are taken out,
 /// since nobody can tell them from live ones by their look.
 fn is_filled(text: &[u8]) -> bool {
-    text.windows(8)
-        .any(|run| run.iter().all(|b| b.eq_ignore_ascii_case(&b'x')))
+    let crossed = text
+        .windows(8)
+        .any(|run| run.iter().all(|b| b.eq_ignore_ascii_case(&b'x')));
+    let here = text.len() > 4
+        && text
+            .get(text.len() - 4..)
+            .is_some_and(|end| end.eq_ignore_ascii_case(b"here"));
+    crossed || here || (3..=8).any(|length| repeats(text, length))
+}
+
+/// Whether a word in capitals or a number of that length stands at least three times in a row.
+/// One letter over and over is what base64 writes for zeros.
+fn repeats(text: &[u8], length: usize) -> bool {
+    let wanted = (2 * length).max(12);
+    let (mut run, mut first) = (0, None);
+    let mut varied = false;
+    for (byte, before) in text.iter().skip(length).zip(text) {
+        let filler = byte.is_ascii_uppercase() || byte.is_ascii_digit();
+        if byte == before && filler {
+            varied |= *first.get_or_insert(*byte) != *byte;
+            run += 1;
+            if run >= wanted && varied {
+                return true;
+            }
+        } else {
+            (run, first, varied) = (0, None, false);
+        }
+    }
+    false
 }

@@ -12,7 +12,8 @@ use regex_automata::Input;
 use regex_automata::meta::Regex;
 
 use self::samples::{Part, Sample, samples};
-use super::table::{Ending, TABLE};
+use super::formats;
+use super::table::Ending;
 use crate::rules::testing::{ENGINE, FIELD};
 
 /// A token of a sample, and what of it the rule's head needs.
@@ -57,8 +58,7 @@ fn token(sample: Sample) -> Token {
         parts.push((start..text.len(), part));
     }
     let format = sample.format;
-    let (_, head, ending) = TABLE
-        .iter()
+    let (_, head, ending) = formats()
         .find(|(name, ..)| *name == format)
         .unwrap_or_else(|| panic!("no format is called {format}"));
     let shape = Regex::new(&format!("^(?:{head})$")).unwrap();
@@ -103,8 +103,8 @@ fn by(rule: &str, text: &str) -> Vec<Range<usize>> {
 
 #[test]
 fn every_format_has_a_sample_and_its_own_name() {
-    let names: BTreeSet<_> = TABLE.iter().map(|(name, ..)| *name).collect();
-    assert_eq!(names.len(), TABLE.len(), "two formats share a name");
+    let names: BTreeSet<_> = formats().map(|(name, ..)| *name).collect();
+    assert_eq!(names.len(), formats().count(), "two formats share a name");
     let sampled: BTreeSet<_> = samples().iter().map(|sample| sample.format).collect();
     let without: Vec<_> = names.difference(&sampled).collect();
     assert!(
@@ -208,7 +208,7 @@ fn other_prefixes_are_not_found_by_that_rule() {
 #[test]
 fn fillers_are_no_secrets() {
     let by_secret = |text: &str| {
-        let names = TABLE.iter().map(|(name, ..)| *name);
+        let names = formats().map(|(name, ..)| *name);
         names
             .filter(|name| !by(name, text).is_empty())
             .collect::<Vec<_>>()
@@ -224,8 +224,28 @@ fn fillers_are_no_secrets() {
     // A known prefix is not doubted for the look of what follows.
     for repeated in [
         ["AIza", &"Q".repeat(35)].concat(),
-        ["AIza", &"EXAMPLE".repeat(5)].concat(),
+        ["AIza", &"a1b2c3d".repeat(5)].concat(),
     ] {
         assert_eq!(by_secret(&repeated), ["google-api"], "{repeated}");
+    }
+}
+
+#[test]
+fn what_pages_write_in_place_of_a_secret() {
+    for text in [
+        format!("ghp_{}", "x".repeat(36)),
+        format!("ABSK{}", "EXAMPLE".repeat(12)),
+        format!("GR1348941{}", "123".repeat(7)),
+        ["xoxp-1-", "RANDOMSTRINGHERE"].concat(),
+    ] {
+        let pass = crate::pass::Pass::over(&ENGINE, &text, FIELD.key).unwrap();
+        let formats: Vec<_> = formats().map(|(name, ..)| *name).collect();
+        assert!(
+            !pass
+                .findings
+                .iter()
+                .any(|found| formats.contains(&found.rule)),
+            "{text}"
+        );
     }
 }
