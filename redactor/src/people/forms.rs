@@ -120,8 +120,8 @@ const FORMS: &[(&str, &[&str])] = &[
     ("ю", &["я"]),
 ];
 
-fn inflected(word: &str) -> Kind {
-    if word.chars().count() < 5 {
+pub(super) fn inflected(word: &str) -> Kind {
+    if word.chars().count() < 4 {
         return Kind::default();
     }
     for (ending, plain) in FORMS {

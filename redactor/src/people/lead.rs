@@ -5,6 +5,10 @@ use crate::validate::context::REACH;
 
 /// Bytes before a name in which the word that leads to it ends.
 const MARKS: usize = 6;
+/// How sentences call a name that they then tell.
+const NAMES: &[&str] = &[
+    "name", "Name", "NAME", "nom", "nombre", "naam", "namn", "navn", "nazwisko",
+];
 /// The longest word that is looked up.
 const LONGEST: usize = 40;
 
@@ -73,6 +77,15 @@ impl Lead {
         let word = kept.get(begin..).unwrap_or_default();
         if word.is_empty() || word.len() > LONGEST {
             return Lead::Nothing;
+        }
+        // `her maiden name is …`
+        let told = matches!(
+            word,
+            "is" | "was" | "ist" | "est" | "es" | "är" | "er" | "jest"
+        );
+        let named = kept.get(..begin).unwrap_or_default().trim_end();
+        if told && NAMES.iter().any(|name| named.ends_with(name)) {
+            return Lead::Field;
         }
         let plain: String = word.chars().filter(|c| !matches!(c, '_' | '-')).collect();
         let (kinds, marked) = (kind(&plain), marks.contains([':', '=', '"', '>', '|']));

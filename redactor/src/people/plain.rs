@@ -2,7 +2,7 @@
 
 use super::Found;
 use super::address;
-use super::forms::{known, slavic_surname};
+use super::forms::{inflected, known, slavic_surname};
 use super::lead::Lead;
 use super::lists::{Kind, kind};
 use super::reader::{Reader, Word};
@@ -121,7 +121,11 @@ impl<'t> Reader<'t> {
         let initial = first.text.chars().count() == 1;
         if first.kind.is(Kind::STOP) && !initial {
             let either = first.kind.is(Kind::GIVEN);
-            return either.then(|| self.cell(start, first)).flatten();
+            return match lead {
+                Lead::Title | Lead::Field | Lead::Label if either => self.led(first, lead),
+                _ if either => self.cell(start, first),
+                _ => None,
+            };
         }
         if matches!(lead, Lead::Title | Lead::Field) {
             return self.led(first, lead);
@@ -135,6 +139,9 @@ impl<'t> Reader<'t> {
             return Some(name);
         }
         if let Some(name) = self.reversed(start, first) {
+            return Some(name);
+        }
+        if let Some(name) = self.pair(start, first) {
             return Some(name);
         }
         if matches!(lead, Lead::Label | Lead::Word)
@@ -214,6 +221,31 @@ impl<'t> Reader<'t> {
         })
     }
 
+    /// Two words with capitals of which only the second is known, inside a sentence; or both in
+    /// a case of Slavic grammar.
+    fn pair(&mut self, start: usize, first: Word<'t>) -> Option<Name> {
+        if first.kind != Kind::default() || first.shouts() || first.text.chars().count() < 4 {
+            return None;
+        }
+        let second = self.next_word(first.end)?;
+        let capital = second.text.starts_with(char::is_uppercase) && !second.shouts();
+        let refused = second.kind.is(Kind::STOP)
+            || second.kind.is(Kind::COMMON)
+            || second.kind.is(Kind::WORD);
+        if !capital || refused || !second.well_cased() || !self.ends(second.end) {
+            return None;
+        }
+        let head = self.text.get(..start).unwrap_or_default();
+        let inside = head.ends_with(' ') && head.trim_end().ends_with(char::is_lowercase);
+        let listed = second.kind.is(Kind::SURNAME) && !second.kind.is(Kind::GIVEN);
+        let cases = inflected(first.text).is(Kind::GIVEN)
+            && (inflected(second.text).is(Kind::SURNAME) || second.kind.is(Kind::SURNAME));
+        ((inside && listed) || cases).then_some(Name {
+            end: second.end,
+            score: 66,
+        })
+    }
+
     /// `"Will Young";`: words that may be names fill a cell of a table.
     fn cell(&mut self, start: usize, first: Word<'t>) -> Option<Name> {
         let border = |b: Option<u8>| b.is_none_or(|b| b",;|\"'\t\n<>".contains(&b));
@@ -242,13 +274,14 @@ impl<'t> Reader<'t> {
             return None;
         }
         let dotted = self.dotted(first);
-        let (end, known) = self.tail(dotted, false);
-        let sentence = start > 1
-            && self
-                .text
-                .get(..start)
-                .is_some_and(|head| head.ends_with(". "));
-        (known && end > dotted.end && !sentence && self.ends(end))
+        let (end, known) = self.tail(dotted, true);
+        // `A. Basic` in a row of choices, `plan B. Long`: a list, a sentence.
+        let head = self.text.get(..start).unwrap_or_default();
+        let sentence = head.ends_with(". ") || head.ends_with('\n');
+        let last = self.text.get(dotted.end..end).unwrap_or_default();
+        let last = last.trim().rsplit([' ', '-']).next().unwrap_or_default();
+        let surname = known && kind(last).is(Kind::SURNAME);
+        (surname && end > dotted.end && !sentence && self.ends(end))
             .then_some(Name { end, score: 74 })
     }
 

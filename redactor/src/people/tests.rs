@@ -71,3 +71,14 @@ fn words_that_are_no_names() {
         nothing(text);
     }
 }
+
+#[test]
+fn what_was_missed_once() {
+    person("notes: N. Lee will sync", &["N. Lee"]);
+    person("\"name\":\"O. Bell\",\"email\"", &["O. Bell"]);
+    person("Patient: Will Virtanen   MRN", &["Will Virtanen"]);
+    person("SSR Beata\nSzymańska\n\npo", &["Beata\nSzymańska"]);
+    person("Wniosek Marka Nowaka poddano", &["Marka Nowaka"]);
+    person("Her maiden name is Ybarra", &["Ybarra"]);
+    person("od AnnyKowalskiej na", &["AnnyKowalskiej"]);
+}

@@ -74,7 +74,7 @@ kedves tisztelt
 beste geachte hoi
 hej kara kare kaere
 уважаемый уважаемая дорогой дорогая шановний шановна клиентът клиентката клиент клиентка пациент пациентка притежателят
-титулярът
+титулярът титулярят титуляр titulyar
 αγαπητε αγαπητη
 sayin merhaba
 titularul titulara clientul clienta clientului imetnik stranka klijent klijentica vlasnik korisnik stranko ugyfel
@@ -84,7 +84,7 @@ nazywa nazywam heisse heisst
 
 pub(super) const PARTICLES: &str = "
 de del della dello der den des di da do dos das du d la le las los l van von vom zu zum zur ter ten te
-bin ibn bint al el ul ben bar abu af av e y i st mac mc o
+dalla dello nella aux sur sous bin ibn bint al el ul ben bar abu af av e y i st mac mc o
 ";
 
 /// Given names that name times, places and products more often than people.

@@ -69,7 +69,13 @@ impl<'t> Reader<'t> {
     fn address(&mut self, start: usize) -> Option<(usize, usize)> {
         let begin = self.at;
         if let Some(end) = self.boxed(start) {
-            return Some((start, self.onward(end)));
+            return Some((begin, self.onward(end)));
+        }
+        if let Some(end) = self.aboard(start) {
+            return Some((start, end));
+        }
+        if let Some(from) = self.code_before(start) {
+            return Some((from, start.saturating_sub(1)));
         }
         if let Some(end) = self.unit(start) {
             return Some((begin, self.after_unit(end)));

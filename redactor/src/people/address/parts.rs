@@ -72,6 +72,35 @@ impl<'t> Reader<'t> {
         }
     }
 
+    /// `USNS Björklund\nFPO AP 07688`: a ship of the United States.
+    pub(super) fn aboard(&mut self, at: usize) -> Option<usize> {
+        let ship = self.token(at)?;
+        if !matches!(ship.text, "USNS" | "USS" | "USCGC" | "USNV") {
+            return None;
+        }
+        let name = self.token(ship.end + 1).filter(|name| name.capital())?;
+        let rest = self.text.get(name.end..)?;
+        let gap = rest.len() - rest.trim_start_matches([' ', ',', '\n']).len();
+        self.coded(name.end + gap).map(|(_, end)| end)
+    }
+
+    /// `61-148 Poznań`: a Polish postal code before its place.
+    pub(super) fn code_before(&mut self, at: usize) -> Option<usize> {
+        let from = at.checked_sub(7)?;
+        let shaped = match self.text.as_bytes().get(from..at)? {
+            [a, b, b'-', c, d, e, b' '] => [a, b, c, d, e].iter().all(|b| b.is_ascii_digit()),
+            _ => false,
+        };
+        let before = from
+            .checked_sub(1)
+            .and_then(|at| self.text.as_bytes().get(at));
+        let apart = before.is_none_or(|b| b" ,\n\"'>;".contains(b));
+        let place = self
+            .token(at)
+            .is_some_and(|token| token.capital() && token.text.len() > 2);
+        (shaped && apart && place).then_some(from)
+    }
+
     /// A country, state or post of the army before a postal code: the code, and with it the army's
     /// whole line.
     pub(super) fn coded(&mut self, at: usize) -> Option<(usize, usize)> {

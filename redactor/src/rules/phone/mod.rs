@@ -1,135 +1,16 @@
 //! Telephone numbers, international (ITU-T E.164) and as they are written at home.
 
+mod plans;
+
 use crate::label::Label;
 use crate::rule::{Candidate, Hit, Left, Rule, Tail};
 
+use self::plans::{CLEAR_WORDS, PLANS, WORDS};
 use super::checked;
 use super::dates::{holds_date, is_date};
 
-const WORDS: &[&str] = &[
-    "phone",
-    "phones",
-    "tel",
-    "telephone",
-    "telefon",
-    "telefono",
-    "teléfono",
-    "téléphone",
-    "mobile",
-    "mob",
-    "cell",
-    "cellphone",
-    "fax",
-    "call",
-    "called",
-    "calling",
-    "callback",
-    "dial",
-    "telefonu",
-    "telefonnummer",
-    "telefone",
-    "telemóvel",
-    "móvil",
-    "movil",
-    "handy",
-    "whatsapp",
-    "sms",
-    "telefoon",
-    "puhelin",
-    "telefoni",
-    "телефон",
-    "тел",
-    "电话",
-    "msisdn",
-    "phonenumber",
-    "reach",
-    "celular",
-    "komórka",
-    "numer",
-    "rufnummer",
-];
-
-/// Those of them that are nothing else.
-const CLEAR_WORDS: &[&str] = &[
-    "phone",
-    "phones",
-    "tel",
-    "telephone",
-    "telefon",
-    "telefono",
-    "teléfono",
-    "téléphone",
-    "mobile",
-    "cellphone",
-    "fax",
-    "telefonu",
-    "telefonnummer",
-    "telefone",
-    "telemóvel",
-    "móvil",
-    "movil",
-    "handy",
-    "whatsapp",
-    "telefoon",
-    "puhelin",
-    "телефон",
-    "тел",
-    "电话",
-    "msisdn",
-    "phonenumber",
-    "celular",
-    "komórka",
-    "rufnummer",
-];
-
-/// Calling code, and the digits behind it: fewest and most. Others: 7 to 12.
-const PLANS: &[(&str, usize, usize)] = &[
-    ("1", 10, 10),
-    ("7", 10, 10),
-    ("20", 8, 10),
-    ("27", 9, 9),
-    ("30", 10, 10),
-    ("31", 9, 9),
-    ("32", 8, 9),
-    ("33", 9, 9),
-    ("34", 9, 9),
-    ("36", 8, 9),
-    ("39", 6, 11),
-    ("40", 9, 9),
-    ("41", 9, 9),
-    ("43", 7, 13),
-    ("44", 9, 10),
-    ("45", 8, 8),
-    ("46", 7, 10),
-    ("47", 8, 8),
-    ("48", 9, 9),
-    ("49", 7, 12),
-    ("51", 8, 9),
-    ("52", 10, 11),
-    ("53", 8, 8),
-    ("54", 10, 11),
-    ("55", 10, 11),
-    ("56", 9, 9),
-    ("57", 10, 10),
-    ("58", 10, 10),
-    ("60", 8, 10),
-    ("61", 9, 9),
-    ("62", 8, 12),
-    ("63", 9, 10),
-    ("64", 8, 10),
-    ("65", 8, 8),
-    ("66", 8, 9),
-    ("81", 9, 10),
-    ("82", 8, 10),
-    ("84", 9, 10),
-    ("86", 10, 11),
-    ("90", 10, 10),
-    ("91", 10, 10),
-    ("92", 9, 10),
-    ("93", 9, 9),
-    ("94", 9, 9),
-    ("98", 10, 10),
-];
+/// Bytes behind a number in which the word that names it stands.
+const BEHIND: usize = 12;
 
 pub(super) fn rules() -> Vec<Rule> {
     let left = (Left::Number, Tail::None);
@@ -154,6 +35,13 @@ pub(super) fn rules() -> Vec<Rule> {
         ),
         checked("phone-national", Label::PHONE, trunk, left, national),
         checked("phone-named", Label::PHONE, named, left, named_number),
+        checked(
+            "phone-named-behind",
+            Label::PHONE,
+            named,
+            (Left::Number, Tail::Near(BEHIND)),
+            named_behind,
+        ),
     ]
 }
 
@@ -280,6 +168,40 @@ fn named_number(candidate: &Candidate<'_>) -> Option<Hit> {
     }
     let hit = ending(candidate, matched.len(), 72)?;
     hit.by_context()
+}
+
+/// `655 437 108 office`, `(22) 154-300-Fax`: the word stands behind.
+fn named_behind(candidate: &Candidate<'_>) -> Option<Hit> {
+    const KINDS: &[&str] = &[
+        "office", "fax", "mobile", "cell", "home", "work", "phone", "tel",
+    ];
+    let matched = candidate.text.get(candidate.start..candidate.head)?;
+    let rest = candidate.text.get(candidate.head..candidate.end)?;
+    let word = rest.trim_start_matches([' ', '-', ',', '(', '\\', '/']);
+    let gap = rest.len() - word.len();
+    let length = word.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let name = word.get(..length)?;
+    let named = KINDS.iter().any(|kind| kind.eq_ignore_ascii_case(name));
+    let digits = matched.bytes().filter(u8::is_ascii_digit).count();
+    let groups: Vec<&str> = matched
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|g| !g.is_empty())
+        .collect();
+    let dated = is_date(&groups) || holds_date(matched);
+    // What comes before a line break is another number: a postal code, a house.
+    let line = matched.rfind('\n').map_or(0, |at| at + 1);
+    let own = matched.get(line..)?;
+    let count = own.bytes().filter(u8::is_ascii_digit).count();
+    if !named || !(1..=3).contains(&gap) || dated || !(6..=15).contains(&digits) || count < 6 {
+        return None;
+    }
+    Some(Hit {
+        start: candidate.start + line,
+        end: candidate.head,
+        label: Label::PHONE,
+        score: 74,
+        certain: false,
+    })
 }
 
 /// Whether the number goes on to the left, or hangs on a name: `PL46 0000 …`, `NIP-060-…`.
