@@ -81,6 +81,23 @@ pub(super) fn slavic_surname(word: &str) -> bool {
 
 /// Endings of Slavic cases with the letters that the plain form ends in instead.
 const FORMS: &[(&str, &[&str])] = &[
+    ("ska", &["ski"]),
+    ("cka", &["cki"]),
+    ("skiej", &["ski"]),
+    ("ckiej", &["cki"]),
+    ("ską", &["ski"]),
+    ("cką", &["cki"]),
+    ("ská", &["ský"]),
+    ("cká", &["cký"]),
+    ("ová", &["", "a", "ý", "o"]),
+    ("ové", &["", "a"]),
+    ("ovou", &["", "a"]),
+    ("ская", &["ский"]),
+    ("ской", &["ский"]),
+    ("ова", &["ов"]),
+    ("ева", &["ев"]),
+    ("овой", &["ов"]),
+    ("евой", &["ев"]),
     ("owie", &[""]),
     ("owi", &["", "o"]),
     ("ovi", &["", "a"]),
