@@ -26,30 +26,55 @@ pub(crate) fn runs(text: &str) -> impl Iterator<Item = Run> + '_ {
     let bytes = text.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {
-        while at < bytes.len() {
-            let rest = bytes.get(at..).unwrap_or_default();
-            let gap = rest
+        while let Some(start) = next_body(bytes, &mut at) {
+            let padding = bytes
                 .iter()
-                .position(|b| Class::Base64.holds(*b) && *b != b'=')?;
-            let start = at + gap;
-            let body = bytes.get(start..).unwrap_or_default();
-            let length = body
-                .iter()
-                .position(|b| !Class::Base64.holds(*b) || *b == b'=')
-                .unwrap_or(body.len());
-            let padding = body
-                .iter()
-                .skip(length)
+                .skip(at)
                 .take(2)
                 .take_while(|b| **b == b'=')
                 .count();
-            at = start + length + padding;
+            let length = at - start;
+            at += padding;
             if length + padding >= SHORTEST {
                 return Some(Run { start, end: at });
             }
         }
         None
     })
+}
+
+/// The next maximal run of the alphabets without padding that may be long enough with it: where
+/// it begins; `at` is moved behind it.
+///
+/// Looks at every fourteenth byte only, until one lies in an alphabet: most words are passed by.
+fn next_body(bytes: &[u8], at: &mut usize) -> Option<usize> {
+    // With two bytes of padding.
+    const STEP: usize = SHORTEST - 2;
+    loop {
+        let probe = bytes.get(*at..(*at + STEP).min(bytes.len()))?;
+        if probe.len() < STEP {
+            return None;
+        }
+        // The last byte outside: no run that is long enough begins before the byte after it.
+        if let Some(gap) = probe.iter().rposition(|b| !is_body(*b)) {
+            *at += gap + 1;
+            continue;
+        }
+        let start = *at;
+        let rest = bytes.get(start + STEP..).unwrap_or_default();
+        let more = rest.iter().position(|b| !is_body(*b));
+        *at = start + STEP + more.unwrap_or(rest.len());
+        return Some(start);
+    }
+}
+
+/// Whether a byte belongs to an alphabet and is no padding.
+fn is_body(byte: u8) -> bool {
+    // Two words of bits: one test for each byte of a text.
+    const MARKS: u128 = 1 << b'+' | 1 << b'-' | 1 << b'/' | 1 << b'_';
+    const DIGITS: u128 = ((1 << 10) - 1) << b'0';
+    const LETTERS: u128 = ((1 << 26) - 1) << b'A' | ((1 << 26) - 1) << b'a';
+    byte < 128 && (MARKS | DIGITS | LETTERS) >> byte & 1 != 0
 }
 
 /// The parts of a run between slashes, for paths; nothing if there are none.
@@ -101,6 +126,9 @@ pub(crate) fn decode(run: &str) -> Option<String> {
 pub(crate) fn promising(run: &str) -> bool {
     let head = run.get(..run.len().min(CLEAR)).unwrap_or(run);
     let head = head.trim_end_matches('=');
+    if !begins_as_text(head.as_bytes()) {
+        return false;
+    }
     let even = head.get(..head.len() / 4 * 4).unwrap_or_default();
     // Sixty-four hex digits may be the start of either.
     if HEXLOWER_PERMISSIVE
@@ -113,6 +141,46 @@ pub(crate) fn promising(run: &str) -> bool {
     BASE64_NOPAD
         .decode(standard.as_bytes())
         .is_ok_and(|bytes| starts_as_text(&bytes))
+}
+
+/// Whether the first bytes that a run stands for may begin a text. Most runs are words and digests
+/// and end here.
+fn begins_as_text(run: &[u8]) -> bool {
+    let first = run.first_chunk::<8>();
+    first.is_none_or(|first| reads(first, 2, hex) || reads(first, 4, six))
+}
+
+/// Whether groups of so many digits stand for bytes that texts are made of.
+fn reads(digits: &[u8; 8], group: usize, value: fn(u8) -> Option<u32>) -> bool {
+    let bits = if group == 2 { 4 } else { 6 };
+    digits.chunks(group).enumerate().all(|(at, group)| {
+        let whole = group
+            .iter()
+            .try_fold(0, |sum, digit| Some(sum << bits | value(*digit)?));
+        whole.is_some_and(|whole| {
+            let [.., a, b, c] = whole.to_be_bytes();
+            let bytes = if bits == 4 { [c, c, c] } else { [a, b, c] };
+            bytes.iter().enumerate().all(|(place, byte)| {
+                let inside = at + place > 0 && matches!(byte, 0x80..=0xBF);
+                inside || matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~' | 0xC2..=0xF4)
+            })
+        })
+    })
+}
+
+fn hex(digit: u8) -> Option<u32> {
+    char::from(digit).to_digit(16)
+}
+
+fn six(digit: u8) -> Option<u32> {
+    Some(u32::from(match digit {
+        b'A'..=b'Z' => digit - b'A',
+        b'a'..=b'z' => digit - b'a' + 26,
+        b'0'..=b'9' => digit - b'0' + 52,
+        b'+' | b'-' => 62,
+        b'/' | b'_' => 63,
+        _ => return None,
+    }))
 }
 
 fn is_hex(run: &str) -> bool {

@@ -69,13 +69,11 @@ fn percent(text: &str) -> Option<(char, usize)> {
 /// What cannot be an assignment: `=40` inside a word (a mail address), a character of several
 /// bytes, and a break behind a long line, which stands for nothing (a joiner that is dropped).
 fn quoted_printable(before: &str, text: &str) -> Option<(char, usize)> {
-    let line = before.bytes().rev().take(SOFT_LINE);
-    let soft = line.clone().count() == SOFT_LINE && !line.clone().any(|b| b == b'\n');
-    if soft && text.starts_with("=\r\n") {
-        return Some(('\u{2060}', 3));
-    }
-    if soft && text.starts_with("=\n") {
-        return Some(('\u{2060}', 2));
+    if text.starts_with("=\r\n") || text.starts_with("=\n") {
+        let line = before.bytes().rev().take(SOFT_LINE);
+        let soft = line.clone().count() == SOFT_LINE && !line.clone().any(|b| b == b'\n');
+        let length = if text.starts_with("=\n") { 2 } else { 3 };
+        return soft.then_some(('\u{2060}', length));
     }
     let (character, length) = octets(text, b'=')?;
     let inside = before

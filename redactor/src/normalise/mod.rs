@@ -9,6 +9,7 @@ mod escape;
 mod fold;
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 pub(crate) use self::escape::cut_off;
 use self::fold::Folded;
@@ -48,6 +49,8 @@ impl<'t> View<'t> {
         let mut at = 0;
         while let Some(byte) = bytes.get(at) {
             at += match byte {
+                // Most bytes are plain, and so are those beside them.
+                b' '..=b'$' | b'\''..=b'<' | b'>'..=b'[' | b']'..=b'~' => plain(bytes, at),
                 b'%' | b'&' | b'\\' | b'=' => builder.escape(at),
                 0x80.. => builder.character(at),
                 _ => 1,
@@ -88,6 +91,21 @@ impl<'t> View<'t> {
         )
     }
 }
+
+/// How many bytes from `at` on are what they look like.
+fn plain(bytes: &[u8], at: usize) -> usize {
+    let table = &*SPECIAL;
+    let special = |byte: &u8| table.get(usize::from(*byte)).copied().unwrap_or(true);
+    let rest = bytes.get(at..).unwrap_or_default();
+    rest.iter().position(special).unwrap_or(rest.len())
+}
+
+/// The bytes that an escape or a character beyond ASCII begins with.
+static SPECIAL: LazyLock<[bool; 256]> = LazyLock::new(|| {
+    std::array::from_fn(|byte| {
+        u8::try_from(byte).is_ok_and(|b| matches!(b, b'%' | b'&' | b'\\' | b'=' | 0x80..))
+    })
+});
 
 struct Builder<'t> {
     source: &'t str,

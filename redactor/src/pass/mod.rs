@@ -18,7 +18,7 @@ use crate::rule::{Candidate, Hit, Judge, Left, Rule, Tail};
 use crate::rules;
 use crate::scan::{Run, Session};
 use crate::tail::Extent;
-use crate::validate::context::Context;
+use crate::validate::context::{Beside, Context};
 
 /// Bytes behind a match that checks look at: a separator and what follows it.
 const LOOK_AHEAD: usize = 2;
@@ -84,8 +84,8 @@ impl Search<'_, '_> {
         let bytes = text.as_bytes();
         let mut run = Run::default();
         let mut memo = Memo::default();
-        let mut start = 0;
-        while let Some(at) = self.engine.automaton.next_start(bytes, start) {
+        let beside = Beside::new(self.key);
+        for at in self.engine.automaton.starts(bytes) {
             self.session.run(bytes, at, &mut run)?;
             if run.alive {
                 sink.settled = sink.settled.min(at);
@@ -99,18 +99,18 @@ impl Search<'_, '_> {
                             start: at,
                             head: *head,
                         },
+                        &beside,
                         &mut memo,
                         sink,
                     );
                 }
             }
-            start = at + 1;
         }
         sink.steps += run.steps;
         Ok(())
     }
 
-    fn consider(&self, place: Place<'_>, memo: &mut Memo, sink: &mut Sink) {
+    fn consider(&self, place: Place<'_>, beside: &Beside<'_>, memo: &mut Memo, sink: &mut Sink) {
         let Place {
             rule,
             text,
@@ -125,15 +125,15 @@ impl Search<'_, '_> {
         }
         let reading = memo.read(rule.tail, text, head, &mut sink.steps);
         let (extent, hit) = match reading {
-            Reading::Whole(extent) => (extent, place.judge(extent, self.key)),
+            Reading::Whole(extent) => (extent, place.judge(extent, beside)),
             Reading::Part(part) => {
-                if place.judge(part, self.key).is_none() {
+                if place.judge(part, beside).is_none() {
                     return;
                 }
                 let Some(extent) = memo.rest(rule.tail, text, head, &mut sink.steps) else {
                     return;
                 };
-                (extent, place.judge(extent, self.key))
+                (extent, place.judge(extent, beside))
             }
         };
         let long = extent.end.saturating_sub(start) >= HELD;
@@ -220,7 +220,7 @@ struct Place<'t> {
 
 impl Place<'_> {
     /// What the rule says, given how far the tail goes.
-    fn judge(&self, extent: Extent, key: Option<&str>) -> Option<Hit> {
+    fn judge(&self, extent: Extent, beside: &Beside<'_>) -> Option<Hit> {
         let Place {
             rule,
             text,
@@ -238,7 +238,7 @@ impl Place<'_> {
             value_at,
             value_end,
             quote: extent.quote,
-            context: Context::at(text, start, key),
+            context: Context::at(text, start, beside),
         };
         match rule.judge {
             Judge::Always(score) => candidate.whole(rule.label, score),

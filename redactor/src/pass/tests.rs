@@ -147,6 +147,58 @@ proptest! {
     }
 }
 
+fn gated_engine() -> &'static Engine {
+    &crate::rules::testing::ENGINE
+}
+
+/// The engine without gates: the automaton runs from every start.
+fn open_engine() -> &'static Engine {
+    use std::sync::LazyLock;
+    static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
+        let mut engine = Engine::new(&Policy::default()).unwrap();
+        engine.automaton.open_gates();
+        engine
+    });
+    &ENGINE
+}
+
+/// Pieces of heads of all kinds, so that many almost match.
+fn shred() -> impl Strategy<Value = String> {
+    let heads = crate::rules::built_in();
+    let heads: Vec<String> = heads
+        .into_iter()
+        .map(|rule| rule.head.into_owned())
+        .collect();
+    let head = proptest::sample::select(heads).prop_flat_map(|head| {
+        proptest::string::bytes_regex(&format!("(?s-u:{head})"))
+            .map_or_else(|_| Just(Vec::new()).boxed(), Strategy::boxed)
+    });
+    (head, 0usize..80, 0usize..80).prop_map(|(bytes, from, length)| {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        text.chars()
+            .skip(from.saturating_sub(50))
+            .take(length + 1)
+            .collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
+
+    /// What the gates refuse could have been nothing.
+    #[test]
+    fn gates_take_nothing_away(
+        pieces in proptest::collection::vec(prop_oneof![2 => piece(), 2 => shred(), 1 => "[ -~\n]{0,9}"], 1..9)
+    ) {
+        let text = pieces.concat();
+        let gated = Pass::over(gated_engine(), &text, None).unwrap();
+        let open = Pass::over(open_engine(), &text, None).unwrap();
+        prop_assert_eq!(gated.findings, open.findings);
+        prop_assert_eq!(gated.settled, open.settled);
+        prop_assert_eq!(gated.open, open.open);
+    }
+}
+
 #[test]
 fn the_work_is_linear_on_hostile_texts() {
     for unit in [

@@ -78,7 +78,6 @@ pub(super) fn rules() -> Vec<Rule> {
 /// border is tried as the end, the longest first.
 fn card(candidate: &Candidate<'_>) -> Option<Hit> {
     let bytes = candidate.text.as_bytes().get(candidate.start..)?;
-    let labelled = candidate.context.names(WORDS);
     // `KARTA-4167 6152 …`: a reference that was made up after the name of a number.
     let behind = candidate.previous() == Some(b'-')
         && candidate
@@ -89,6 +88,7 @@ fn card(candidate: &Candidate<'_>) -> Option<Hit> {
     if behind && candidate.matched().contains(' ') {
         return None;
     }
+    let mut labelled = None;
     let mut digits = Vec::with_capacity(19);
     let mut best = None;
     for (at, byte) in bytes
@@ -105,6 +105,7 @@ fn card(candidate: &Candidate<'_>) -> Option<Hit> {
             continue;
         }
         let grouping = Grouping::of(bytes.get(..=at)?);
+        let labelled = *labelled.get_or_insert_with(|| candidate.context.names(WORDS));
         if let Some(score) = judge(&digits, grouping, labelled) {
             best = best.max(Some((score, at + 1)));
         }
@@ -154,8 +155,8 @@ impl Grouping {
 }
 
 fn judge(digits: &[u8], grouping: Grouping, labelled: bool) -> Option<u8> {
-    let issued = issued(digits);
     let sum = luhn(digits);
+    let issued = sum && issued(digits);
     match (grouping, labelled) {
         (Grouping::Other, false) => None,
         (_, true) if issued && sum => Some(96),

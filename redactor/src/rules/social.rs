@@ -41,7 +41,7 @@ fn with_separators(candidate: &Candidate<'_>) -> Option<Hit> {
 }
 
 fn bare(candidate: &Candidate<'_>) -> Option<Hit> {
-    let labelled = candidate.context.names(WORDS) && !touches_number(candidate);
+    let labelled = !touches_number(candidate) && candidate.context.names(WORDS);
     labelled
         .then(|| candidate.whole(Label::US_SSN, 90))
         .flatten()?

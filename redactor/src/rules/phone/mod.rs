@@ -119,11 +119,11 @@ fn national(candidate: &Candidate<'_>) -> Option<Hit> {
         .split(|c: char| !c.is_ascii_digit())
         .filter(|g| !g.is_empty())
         .collect();
-    let labelled = candidate.context.names(WORDS);
     let short = groups.iter().skip(1).any(|group| group.len() < 2);
     if !(9..=12).contains(&digits) || short || is_date(&groups) || holds_date(matched) {
         return None;
     }
+    let labelled = candidate.context.names(WORDS);
     // Pairs that go on behind the longest number are a dump of bytes: `04 05 41 41 41 41 05`.
     let pairs = groups.iter().all(|group| group.len() == 2);
     if pairs && length < candidate.matched().len() && !labelled {

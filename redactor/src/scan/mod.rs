@@ -2,14 +2,19 @@
 //!
 //! The automaton is a lazy DFA over all heads at once, anchored, reporting every rule that
 //! matches. It is run from word starts only, and heads are bounded, so the work is linear in the
-//! length of the text with a small constant. The same run tells a stream what is settled: a start
+//! length of the text with a small constant. Most starts are refused before that by a look at
+//! what every head needs (see [`gate`]). The same run tells a stream what is settled: a start
 //! from which the automaton is still alive at the end of the text may yet become a match.
+
+mod gate;
+mod require;
 
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::util::pool::Pool;
 use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input, MatchKind, nfa::thompson};
 
+use self::gate::{Cursor, Gates};
 use crate::engine::EngineError;
 use crate::finding::ScanError;
 use crate::rule::Rule;
@@ -22,8 +27,8 @@ const NFA_LIMIT: usize = 32 << 20;
 /// The combined automaton and its caches, one a thread that searches.
 pub(crate) struct Automaton {
     dfa: DFA,
-    /// Bytes that any head may begin with, found by asking the automaton.
-    firsts: [bool; 256],
+    starts: Starts,
+    gates: Gates,
     caches: Pool<
         Cache,
         Box<dyn Fn() -> Cache + Send + Sync + std::panic::UnwindSafe + std::panic::RefUnwindSafe>,
@@ -45,60 +50,37 @@ impl Automaton {
     /// Compiles the heads of all rules into one automaton.
     pub(crate) fn new(rules: &[Rule]) -> Result<Self, EngineError> {
         let heads: Vec<&str> = rules.iter().map(|rule| rule.head.as_ref()).collect();
-        let dfa = DFA::builder()
-            .configure(
-                DFA::config()
-                    .match_kind(MatchKind::All)
-                    .cache_capacity(CACHE)
-                    .skip_cache_capacity_check(true),
-            )
-            .syntax(syntax::Config::new().unicode(false).utf8(false))
-            .thompson(
-                thompson::Config::new()
-                    .utf8(false)
-                    .nfa_size_limit(Some(NFA_LIMIT)),
-            )
-            .build_many(&heads)
-            .map_err(|_| EngineError::Automaton)?;
-        let firsts = firsts(&dfa).map_err(|_| EngineError::Automaton)?;
+        let dfa = built(&heads)?;
+        let starts = Starts::new(&firsts(&dfa).map_err(|_| EngineError::Automaton)?);
+        let gates = Gates::new(rules, &built)?;
         let model = dfa.clone();
         Ok(Self {
             dfa,
-            firsts,
+            starts,
+            gates,
             caches: Pool::new(Box::new(move || model.create_cache())),
         })
     }
 
-    /// The first place from `from` on where a value may begin: the first letter or digit of a
-    /// word, a change from lower to upper case, or another byte that some head begins with.
-    pub(crate) fn next_start(&self, text: &[u8], from: usize) -> Option<usize> {
-        let rest = text.get(from..)?;
-        let mut before = from
-            .checked_sub(1)
-            .and_then(|at| text.get(at))
-            .copied()
-            .unwrap_or(0);
-        for (offset, byte) in rest.iter().enumerate() {
-            if self.opens(text, from + offset, before, *byte) {
-                return Some(from + offset);
+    /// Goes over the places of a text at which the automaton has to run.
+    pub(crate) fn starts<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = usize> + 't {
+        let mut cursor = Cursor::new();
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            while let Some(at) = self.starts.next(text, from) {
+                from = at + 1;
+                if self.gates.admits(text, at, &mut cursor) {
+                    return Some(at);
+                }
             }
-            before = *byte;
-        }
-        None
+            None
+        })
     }
 
-    fn opens(&self, text: &[u8], at: usize, before: u8, byte: u8) -> bool {
-        if !self.firsts.get(usize::from(byte)).copied().unwrap_or(true) {
-            return false;
-        }
-        match byte {
-            b'A'..=b'Z' => !before.is_ascii_uppercase() && !before.is_ascii_digit(),
-            b'a'..=b'z' | b'0'..=b'9' => !before.is_ascii_alphanumeric() && !in_letter(text, at),
-            // Continuation bytes begin no character.
-            0x80..=0xBF => false,
-            0xC0.. => !before.is_ascii_alphanumeric() && !in_letter(text, at),
-            _ => before != byte,
-        }
+    /// The same automaton without gates: what it finds is what should be found.
+    #[cfg(test)]
+    pub(crate) fn open_gates(&mut self) {
+        self.gates = Gates::open();
     }
 
     /// Hands out a cache for one search.
@@ -108,6 +90,94 @@ impl Automaton {
             cache: self.caches.get(),
         }
     }
+}
+
+/// Where a value may begin: at the first letter or digit of a word, at a change from lower to
+/// upper case, or at another byte that some head begins with.
+struct Starts {
+    /// By the kind of the byte before and the byte: whether a value may begin.
+    opens: Box<[bool; OPENS]>,
+    kinds: [u8; 256],
+}
+
+/// A row of bytes for each kind, and some to spare.
+const OPENS: usize = 8 << 8;
+const OTHER: u8 = 0;
+const LOWER: u8 = 1;
+const UPPER: u8 = 2;
+const DIGIT: u8 = 3;
+/// A byte of a character beyond ASCII.
+const HIGH: u8 = 4;
+
+impl Starts {
+    fn new(firsts: &[bool; 256]) -> Self {
+        let kinds = std::array::from_fn(|byte| match u8::try_from(byte).unwrap_or(0) {
+            b'a'..=b'z' => LOWER,
+            b'A'..=b'Z' => UPPER,
+            b'0'..=b'9' => DIGIT,
+            0x80.. => HIGH,
+            _ => OTHER,
+        });
+        let mut opens = Box::new([false; OPENS]);
+        for (before, row) in (0u8..).zip(opens.chunks_exact_mut(256)) {
+            let in_word = matches!(before, LOWER | UPPER | DIGIT);
+            for ((byte, slot), first) in (0..=u8::MAX).zip(row.iter_mut()).zip(firsts) {
+                *slot = *first
+                    && match byte {
+                        b'A'..=b'Z' => !matches!(before, UPPER | DIGIT),
+                        b'a'..=b'z' | b'0'..=b'9' | 0xC0.. => !in_word,
+                        // Continuation bytes begin no character.
+                        0x80..=0xBF => false,
+                        _ => true,
+                    };
+            }
+        }
+        Self { opens, kinds }
+    }
+
+    fn next(&self, text: &[u8], from: usize) -> Option<usize> {
+        let kind = |byte: u8| self.kinds.get(usize::from(byte)).copied().unwrap_or(OTHER);
+        let last = from.checked_sub(1).and_then(|at| text.get(at));
+        let mut before = last.map_or(OTHER, |byte| kind(*byte));
+        for (offset, byte) in text.get(from..)?.iter().enumerate() {
+            // Masked, so that no bound has to be checked for every byte.
+            let place = (usize::from(before) << 8 | usize::from(*byte)) & (OPENS - 1);
+            if self.opens.get(place).copied().unwrap_or(true)
+                && may_open(text, from + offset, *byte)
+            {
+                return Some(from + offset);
+            }
+            before = kind(*byte);
+        }
+        None
+    }
+}
+
+/// Whether a value begins with a byte that the bytes before do not rule out by their kind.
+fn may_open(text: &[u8], at: usize, byte: u8) -> bool {
+    match byte {
+        b'A'..=b'Z' => true,
+        b'a'..=b'z' | b'0'..=b'9' | 0x80.. => !in_letter(text, at),
+        _ => at.checked_sub(1).and_then(|before| text.get(before)) != Some(&byte),
+    }
+}
+
+fn built(heads: &[&str]) -> Result<DFA, EngineError> {
+    DFA::builder()
+        .configure(
+            DFA::config()
+                .match_kind(MatchKind::All)
+                .cache_capacity(CACHE)
+                .skip_cache_capacity_check(true),
+        )
+        .syntax(syntax::Config::new().unicode(false).utf8(false))
+        .thompson(
+            thompson::Config::new()
+                .utf8(false)
+                .nfa_size_limit(Some(NFA_LIMIT)),
+        )
+        .build_many(heads)
+        .map_err(|_| EngineError::Automaton)
 }
 
 type Guard<'a> = regex_automata::util::pool::PoolGuard<

@@ -1,0 +1,454 @@
+//! What every match of a head holds, read off its regular expression: the literals that it begins
+//! with or holds further on, or the digits that it takes.
+
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::literal::Extractor;
+use regex_syntax::hir::{Class, Hir, HirKind};
+
+/// Longer literals are cut, more of them are cut further: what is left is rare enough.
+const LONGEST_LITERAL: usize = 6;
+/// More literals than this are no quick test.
+const MOST_LITERALS: usize = 64;
+/// What is as common as this at a place in the text is worth no test.
+const COMMON: f32 = 0.9;
+/// A beginning that is as rare as this needs no second test.
+pub(super) const RARE: f32 = 0.12;
+/// Numbers with fewer digits stand everywhere.
+const FEW: usize = 6;
+/// How common numbers of six digits and more are at the starts of words.
+const NUMBER: f32 = 0.1;
+
+/// What a place in the text must show before a head is tried there.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Need {
+    /// The head's first bytes, and no more.
+    Start,
+    /// One of the literals, which ends no more than `reach` bytes behind the start.
+    Literal {
+        literals: Vec<Vec<u8>>,
+        reach: usize,
+        run: Option<Run>,
+    },
+    /// So many digits with nothing but number marks between them.
+    Digits(usize),
+}
+
+/// What stands before a literal: at least so many bytes of the set, then no more than `slack`
+/// others.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Run {
+    pub(super) set: Bytes,
+    pub(super) least: usize,
+    pub(super) slack: usize,
+}
+
+/// A set of bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Bytes(Box<[bool; 256]>);
+
+impl Default for Bytes {
+    fn default() -> Self {
+        Self(Box::new([false; 256]))
+    }
+}
+
+impl Bytes {
+    pub(super) fn holds(&self, byte: u8) -> bool {
+        self.0.get(usize::from(byte)).copied().unwrap_or(true)
+    }
+
+    pub(super) fn add(&mut self, byte: u8) {
+        if let Some(slot) = self.0.get_mut(usize::from(byte)) {
+            *slot = true;
+        }
+    }
+
+    /// Every byte that a match may hold.
+    fn of(&mut self, hir: &Hir) {
+        match hir.kind() {
+            HirKind::Empty | HirKind::Look(_) => {}
+            HirKind::Literal(literal) => literal.0.iter().for_each(|byte| self.add(*byte)),
+            HirKind::Class(Class::Bytes(class)) => class
+                .iter()
+                .flat_map(|range| range.start()..=range.end())
+                .for_each(|byte| self.add(byte)),
+            HirKind::Class(Class::Unicode(class)) => {
+                for range in class.iter() {
+                    let (start, end) = (u32::from(range.start()), u32::from(range.end()));
+                    let ascii = (start..=end.min(127)).filter_map(|c| u8::try_from(c).ok());
+                    ascii.for_each(|byte| self.add(byte));
+                    if end > 127 {
+                        (128..=255).for_each(|byte| self.add(byte));
+                    }
+                }
+            }
+            HirKind::Repetition(repetition) => self.of(&repetition.sub),
+            HirKind::Capture(capture) => self.of(&capture.sub),
+            HirKind::Concat(parts) | HirKind::Alternation(parts) => {
+                parts.iter().for_each(|part| self.of(part));
+            }
+        }
+    }
+}
+
+impl Need {
+    /// Whether one test serves both.
+    pub(super) fn joins(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Start, Self::Start) => true,
+            (Self::Digits(one), Self::Digits(two)) => (*one < FEW) == (*two < FEW),
+            (
+                Self::Literal {
+                    literals: one,
+                    run: before,
+                    ..
+                },
+                Self::Literal {
+                    literals: two,
+                    run: other,
+                    ..
+                },
+            ) => one == two && before == other,
+            _ => false,
+        }
+    }
+
+    /// Makes this the need that either has.
+    pub(super) fn widen(&mut self, other: Self) {
+        match (self, other) {
+            (Self::Digits(one), Self::Digits(two)) => *one = two.min(*one),
+            (Self::Literal { reach: one, .. }, Self::Literal { reach: two, .. }) => {
+                *one = two.max(*one);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Bytes that stand between the digits of one number.
+pub(super) fn is_mark(byte: u8) -> bool {
+    matches!(byte, b' ' | b'.' | b'/' | b'(' | b')' | b'\n' | b'+' | b'-')
+}
+
+/// What a head needs, and how common that is: in about so many of the starts of words.
+pub(super) fn of(head: &str) -> (Need, f32) {
+    let parsed = ParserBuilder::new()
+        .unicode(false)
+        .utf8(false)
+        .build()
+        .parse(head);
+    let Ok(hir) = parsed else {
+        return (Need::Start, 1.0);
+    };
+    let begins = beginning(&hir);
+    let digits = digits(&hir).0;
+    if begins <= RARE && digits < FEW {
+        return (Need::Start, begins);
+    }
+    let inside = literal(&hir);
+    let best = inside.as_ref().map_or(1.0, Found::cost);
+    // A second test has to be worth its own search.
+    if digits >= FEW {
+        return (Need::Digits(digits), NUMBER);
+    }
+    if begins < 1.0 && begins <= best * 4.0 {
+        return (Need::Start, begins);
+    }
+    match inside {
+        Some(found) if best < COMMON => {
+            let Found {
+                literals,
+                reach,
+                run,
+                ..
+            } = found;
+            (
+                Need::Literal {
+                    literals,
+                    reach,
+                    run,
+                },
+                best,
+            )
+        }
+        _ => (Need::Start, begins),
+    }
+}
+
+struct Found {
+    literals: Vec<Vec<u8>>,
+    reach: usize,
+    run: Option<Run>,
+    common: f32,
+}
+
+impl Found {
+    /// What every match begins with.
+    fn beginning(hir: &Hir) -> Option<Found> {
+        let mut literals = prefixes(hir, LONGEST_LITERAL, 500)?;
+        for length in (1..LONGEST_LITERAL).rev() {
+            if literals.len() <= MOST_LITERALS {
+                break;
+            }
+            literals
+                .iter_mut()
+                .for_each(|literal| literal.truncate(length));
+            literals = unique(literals);
+        }
+        // Many short ones stand everywhere.
+        let telling = literals.len() <= 20 || literals.iter().all(|literal| literal.len() > 2);
+        (literals.len() <= MOST_LITERALS && telling).then(|| Found {
+            reach: literals.iter().map(Vec::len).max().unwrap_or(0),
+            run: None,
+            common: literals.iter().map(|literal| frequency(literal)).sum(),
+            literals,
+        })
+    }
+
+    /// In how many starts of words one of the literals is in reach.
+    fn cost(&self) -> f32 {
+        self.common * self.reach as f32
+    }
+
+    fn rarer(self, other: Option<Found>) -> Option<Found> {
+        match other {
+            Some(other) if other.cost() <= self.cost() => Some(other),
+            _ => Some(self),
+        }
+    }
+}
+
+/// How common the head's first three bytes are at the starts of words.
+fn beginning(hir: &Hir) -> f32 {
+    let Some(literals) = prefixes(hir, 3, 500) else {
+        return 1.0;
+    };
+    // As the gates tell bytes apart: the first by its case.
+    let folded = literals.into_iter().map(|mut literal| {
+        let rest = literal.iter_mut().skip(1);
+        rest.for_each(|byte| byte.make_ascii_lowercase());
+        literal
+    });
+    let literals = unique(folded.collect());
+    let share = |literal: &Vec<u8>| match literal.as_slice() {
+        b"the" | b"and" | b"to " | b"in " | b"is " | b"of " | b"a " | b"for" | b"you" => 0.1,
+        other => frequency(other) * 4.0,
+    };
+    literals.iter().map(share).sum()
+}
+
+/// The rarest set of literals one of which every match holds.
+fn literal(hir: &Hir) -> Option<Found> {
+    let own = Found::beginning(hir);
+    let inner = match hir.kind() {
+        HirKind::Capture(capture) => literal(&capture.sub),
+        HirKind::Repetition(repetition) if repetition.min > 0 => literal(&repetition.sub),
+        HirKind::Concat(parts) => in_row(parts),
+        HirKind::Alternation(branches) => in_each(branches),
+        _ => None,
+    };
+    match own {
+        Some(own) => own.rarer(inner),
+        None => inner,
+    }
+}
+
+/// The rarest that some part of a row holds, or the parts from one on begin with.
+fn in_row(parts: &[Hir]) -> Option<Found> {
+    let mut best: Option<Found> = None;
+    let mut before = 0usize;
+    for (at, part) in parts.iter().enumerate() {
+        let rest = Hir::concat(parts.get(at..).unwrap_or_default().to_vec());
+        let begins = (at > 0).then(|| Found::beginning(&rest)).flatten();
+        for found in [begins, literal(part)].into_iter().flatten() {
+            let reach = found.reach.saturating_add(before);
+            let run = match parts.first() {
+                Some(first) if at > 0 => {
+                    let mut set = Bytes::default();
+                    set.of(first);
+                    let longest = first.properties().maximum_len()?;
+                    Some(Run {
+                        set,
+                        least: first.properties().minimum_len().unwrap_or(0),
+                        slack: reach.saturating_sub(longest),
+                    })
+                }
+                _ => found.run.clone(),
+            };
+            best = Found {
+                reach,
+                run,
+                ..found
+            }
+            .rarer(best);
+        }
+        before = before.saturating_add(part.properties().maximum_len()?);
+    }
+    best
+}
+
+fn in_each(branches: &[Hir]) -> Option<Found> {
+    let mut all = Found {
+        literals: Vec::new(),
+        reach: 0,
+        run: None,
+        common: 0.0,
+    };
+    for branch in branches {
+        let found = literal(branch)?;
+        all.literals.extend(found.literals);
+        all.reach = all.reach.max(found.reach);
+        all.common += found.common;
+    }
+    all.literals = unique(all.literals);
+    (all.literals.len() <= MOST_LITERALS).then_some(all)
+}
+
+/// All literals that a match may begin with; nothing if they are too many.
+fn prefixes(hir: &Hir, longest: usize, most: usize) -> Option<Vec<Vec<u8>>> {
+    let mut extractor = Extractor::new();
+    extractor
+        .limit_class(16)
+        .limit_literal_len(longest)
+        .limit_total(most);
+    let sequence = extractor.extract(hir);
+    let literals = sequence.literals()?;
+    let literals = literals.iter().map(|literal| literal.as_bytes().to_vec());
+    let literals = unique(literals.collect());
+    literals
+        .iter()
+        .all(|literal| !literal.is_empty())
+        .then_some(literals)
+}
+
+fn unique(mut literals: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+    literals.sort();
+    literals.dedup();
+    literals
+}
+
+/// How many digits a match has before any byte that is neither digit nor mark, and whether the
+/// whole of it is made of those.
+fn digits(hir: &Hir) -> (usize, bool) {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => (0, true),
+        HirKind::Literal(literal) => {
+            let number = |byte: &u8| byte.is_ascii_digit() || is_mark(*byte);
+            let whole = literal.0.iter().all(number);
+            let taken = literal.0.iter().take_while(|byte| number(byte));
+            (taken.filter(|byte| byte.is_ascii_digit()).count(), whole)
+        }
+        HirKind::Class(class) => class_digits(class),
+        HirKind::Repetition(repetition) => {
+            let (count, whole) = digits(&repetition.sub);
+            let times = if whole {
+                repetition.min
+            } else {
+                repetition.min.min(1)
+            };
+            (
+                count.saturating_mul(times as usize),
+                whole || repetition.max == Some(0),
+            )
+        }
+        HirKind::Capture(capture) => digits(&capture.sub),
+        HirKind::Concat(parts) => {
+            let mut sum = 0;
+            for part in parts {
+                let (count, whole) = digits(part);
+                sum += count;
+                if !whole {
+                    return (sum, false);
+                }
+            }
+            (sum, true)
+        }
+        HirKind::Alternation(branches) => branches
+            .iter()
+            .map(digits)
+            .fold((usize::MAX, true), |(least, all), (count, whole)| {
+                (least.min(count), all && whole)
+            }),
+    }
+}
+
+fn class_digits(class: &Class) -> (usize, bool) {
+    let bytes = |test: fn(u8) -> bool| match class {
+        Class::Bytes(ranges) => ranges
+            .iter()
+            .all(|range| (range.start()..=range.end()).all(test)),
+        Class::Unicode(ranges) => ranges.iter().all(|range| {
+            range.end().is_ascii() && (range.start()..=range.end()).all(|c| test(c as u8))
+        }),
+    };
+    let digit = bytes(|byte| byte.is_ascii_digit());
+    let whole = bytes(|byte| byte.is_ascii_digit() || is_mark(byte));
+    (usize::from(digit), whole)
+}
+
+/// About how often a literal stands at a place of a text.
+fn frequency(literal: &[u8]) -> f32 {
+    literal.iter().map(|byte| share(*byte)).product()
+}
+
+/// About how often a byte stands at a place of a text.
+pub(super) fn share(byte: u8) -> f32 {
+    match byte {
+        b' ' => 0.15,
+        b'~' => 0.0003,
+        b'a' | b'e' | b'i' | b'o' | b't' | b'n' | b's' | b'r' => 0.07,
+        b'a'..=b'z' => 0.025,
+        b'A'..=b'Z' => 0.004,
+        b'0'..=b'9' => 0.02,
+        b'\n' => 0.02,
+        b'.' | b',' | b'-' | b'_' | b'/' | b':' | b'"' | b'=' | b'(' | b')' => 0.012,
+        _ => 0.003,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn literals(head: &str) -> (Vec<String>, usize) {
+        match of(head).0 {
+            Need::Literal {
+                literals, reach, ..
+            } => {
+                let text = literals.into_iter().map(|l| String::from_utf8(l).unwrap());
+                (text.collect(), reach)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_prefix_needs_nothing_more() {
+        assert_eq!(of("ghp_[A-Za-z0-9]{36}").0, Need::Start);
+        assert_eq!(of("(?i)passw(?:ord|d)").0, Need::Start);
+    }
+
+    #[test]
+    fn rare_literals_are_found_inside() {
+        let at = |reach| (vec!["@".to_owned()], reach);
+        assert_eq!(literals(r"[a-z0-9.]{1,64}@[a-z]{2,9}\.[a-z]{2,9}"), at(65));
+        assert_eq!(literals(r"(?:[a-z]{1,9}@){1,3}x"), at(10));
+        let (either, reach) = literals(r"[a-z]{1,20}(?:://[a-z]|-US[0-9])");
+        assert_eq!(reach, 23 + 1);
+        assert!(
+            either
+                .iter()
+                .all(|l| l.starts_with("://") || l.starts_with("-US"))
+        );
+    }
+
+    #[test]
+    fn numbers_need_their_digits() {
+        assert_eq!(of(r"[0-9](?:[ .-]?[0-9]){11,18}").0, Need::Digits(12));
+        assert_eq!(
+            of(r"(?:\+1 ?)?[2-9][0-9]{2}[ -][0-9]{3}-[0-9]{4}(?: x[0-9])?").0,
+            Need::Digits(10)
+        );
+        assert_eq!(of(r"[0-9]{8}[a-z]{2}[0-9]{4}").0, Need::Digits(8));
+    }
+}
