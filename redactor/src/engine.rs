@@ -2,6 +2,7 @@
 //! them.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, LazyLock};
 
 use crate::dictionary::Lexicon;
 use crate::finding::{Field, Finding, Look, Open, ScanError};
@@ -35,10 +36,15 @@ pub enum EngineError {
     Term(usize),
 }
 
+/// The automaton of the built-in rules, for all policies that add none: to compile it takes longer
+/// than many a search, and what it learns of texts serves all.
+static BUILT_IN: LazyLock<Result<Arc<Automaton>, EngineError>> =
+    LazyLock::new(|| Automaton::new(&rules::built_in()).map(Arc::new));
+
 /// All rules of a policy, compiled once and shared by all threads.
 pub struct Engine {
     pub(crate) rules: Vec<Rule>,
-    pub(crate) automaton: Automaton,
+    pub(crate) automaton: Arc<Automaton>,
     pub(crate) lexicon: Option<Lexicon>,
     ignore: BTreeSet<String>,
     fingerprint: String,
@@ -60,7 +66,11 @@ impl Engine {
         for (number, rule) in policy.rules.iter().enumerate() {
             rules.push(custom::rule(number, rule)?);
         }
-        let automaton = Automaton::new(&rules)?;
+        let automaton = if policy.rules.is_empty() {
+            BUILT_IN.clone()?
+        } else {
+            Arc::new(Automaton::new(&rules)?)
+        };
         let lexicon = Lexicon::new(&policy.dictionaries)?;
         let ignore = policy
             .ignore

@@ -1,10 +1,13 @@
 //! What is promised about streams, and that the work is linear.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
 use super::*;
 use crate::policy::{Dictionary, Direction, Policy};
 use crate::resolve::resolve;
+use crate::scan::Automaton;
 use crate::{Field, Label};
 
 const FIELD: Field<'static> = Field {
@@ -156,7 +159,9 @@ fn open_engine() -> &'static Engine {
     use std::sync::LazyLock;
     static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
         let mut engine = Engine::new(&Policy::default()).unwrap();
-        engine.automaton.open_gates();
+        let mut automaton = Automaton::new(&engine.rules).unwrap();
+        automaton.open_gates();
+        engine.automaton = Arc::new(automaton);
         engine
     });
     &ENGINE

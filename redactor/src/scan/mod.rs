@@ -6,8 +6,11 @@
 //! what every head needs (see [`gate`]). The same run tells a stream what is settled: a start
 //! from which the automaton is still alive at the end of the text may yet become a match.
 
+mod bytes;
 mod gate;
+mod probe;
 mod require;
+mod walk;
 
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::util::pool::Pool;

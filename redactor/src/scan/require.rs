@@ -5,6 +5,8 @@ use regex_syntax::ParserBuilder;
 use regex_syntax::hir::literal::Extractor;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
+use super::bytes::{Bytes, frequency};
+
 /// Longer literals are cut, more of them are cut further: what is left is rare enough.
 const LONGEST_LITERAL: usize = 6;
 /// More literals than this are no quick test.
@@ -40,55 +42,6 @@ pub(super) struct Run {
     pub(super) set: Bytes,
     pub(super) least: usize,
     pub(super) slack: usize,
-}
-
-/// A set of bytes.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Bytes(Box<[bool; 256]>);
-
-impl Default for Bytes {
-    fn default() -> Self {
-        Self(Box::new([false; 256]))
-    }
-}
-
-impl Bytes {
-    pub(super) fn holds(&self, byte: u8) -> bool {
-        self.0.get(usize::from(byte)).copied().unwrap_or(true)
-    }
-
-    pub(super) fn add(&mut self, byte: u8) {
-        if let Some(slot) = self.0.get_mut(usize::from(byte)) {
-            *slot = true;
-        }
-    }
-
-    /// Every byte that a match may hold.
-    fn of(&mut self, hir: &Hir) {
-        match hir.kind() {
-            HirKind::Empty | HirKind::Look(_) => {}
-            HirKind::Literal(literal) => literal.0.iter().for_each(|byte| self.add(*byte)),
-            HirKind::Class(Class::Bytes(class)) => class
-                .iter()
-                .flat_map(|range| range.start()..=range.end())
-                .for_each(|byte| self.add(byte)),
-            HirKind::Class(Class::Unicode(class)) => {
-                for range in class.iter() {
-                    let (start, end) = (u32::from(range.start()), u32::from(range.end()));
-                    let ascii = (start..=end.min(127)).filter_map(|c| u8::try_from(c).ok());
-                    ascii.for_each(|byte| self.add(byte));
-                    if end > 127 {
-                        (128..=255).for_each(|byte| self.add(byte));
-                    }
-                }
-            }
-            HirKind::Repetition(repetition) => self.of(&repetition.sub),
-            HirKind::Capture(capture) => self.of(&capture.sub),
-            HirKind::Concat(parts) | HirKind::Alternation(parts) => {
-                parts.iter().for_each(|part| self.of(part));
-            }
-        }
-    }
 }
 
 impl Need {
@@ -384,26 +337,6 @@ fn class_digits(class: &Class) -> (usize, bool) {
     let digit = bytes(|byte| byte.is_ascii_digit());
     let whole = bytes(|byte| byte.is_ascii_digit() || is_mark(byte));
     (usize::from(digit), whole)
-}
-
-/// About how often a literal stands at a place of a text.
-fn frequency(literal: &[u8]) -> f32 {
-    literal.iter().map(|byte| share(*byte)).product()
-}
-
-/// About how often a byte stands at a place of a text.
-pub(super) fn share(byte: u8) -> f32 {
-    match byte {
-        b' ' => 0.15,
-        b'~' => 0.0003,
-        b'a' | b'e' | b'i' | b'o' | b't' | b'n' | b's' | b'r' => 0.07,
-        b'a'..=b'z' => 0.025,
-        b'A'..=b'Z' => 0.004,
-        b'0'..=b'9' => 0.02,
-        b'\n' => 0.02,
-        b'.' | b',' | b'-' | b'_' | b'/' | b':' | b'"' | b'=' | b'(' | b')' => 0.012,
-        _ => 0.003,
-    }
 }
 
 #[cfg(test)]
