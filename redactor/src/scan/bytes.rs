@@ -3,12 +3,27 @@
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 /// A set of bytes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(super) struct Bytes(Box<[bool; 256]>);
 
 impl Default for Bytes {
     fn default() -> Self {
         Self(Box::new([false; 256]))
+    }
+}
+
+impl std::fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let held = (0..=u8::MAX).filter(|byte| self.holds(*byte));
+        f.debug_set().entries(held.map(char::from)).finish()
+    }
+}
+
+impl From<u8> for Bytes {
+    fn from(byte: u8) -> Self {
+        let mut set = Self::default();
+        set.add(byte);
+        set
     }
 }
 
@@ -21,6 +36,19 @@ impl Bytes {
         if let Some(slot) = self.0.get_mut(usize::from(byte)) {
             *slot = true;
         }
+    }
+
+    pub(super) fn join(&mut self, other: &Self) {
+        let both = self.0.iter_mut().zip(other.0.iter());
+        both.for_each(|(slot, more)| *slot |= more);
+    }
+
+    /// About how many bytes of texts belong to it.
+    pub(super) fn share(&self) -> f32 {
+        let held = (0..=u8::MAX).filter(|byte| self.holds(*byte));
+        // Words end.
+        let most = if self.holds(b' ') { 1.0 } else { 0.8 };
+        held.map(share).sum::<f32>().min(most)
     }
 
     /// Every byte that a match may hold.

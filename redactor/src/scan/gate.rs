@@ -210,20 +210,18 @@ mod tests {
     /// rare makes all searches slow.
     #[test]
     fn every_rule_has_a_gate() {
-        let build = |heads: &[&str]| super::super::built(heads);
-        for rule in rules::built_in() {
-            if require::of(&rule.head).0 != Need::Start {
-                continue;
-            }
+        let wide = rules::built_in().into_iter().filter(|rule| {
             let classes = classes();
             let mut bits = vec![0; FIRSTS * CLASSES * CLASSES];
-            Walk::new(build(&[&rule.head]).unwrap(), &classes).mark(1, &mut bits);
+            let dfa = super::super::built(&[&rule.head]).unwrap();
+            Walk::new(dfa, &classes).mark(1, &mut bits);
             let begins = bits.iter().filter(|bit| **bit != 0).count();
-            assert!(
-                begins < 3000,
-                "{} begins in {begins} ways and needs nothing",
-                rule.name
-            );
-        }
+            begins > 3000 && require::of(&rule.head).0 == Need::Start
+        });
+        let wide: Vec<&str> = wide.map(|rule| rule.name).collect();
+        assert!(
+            wide.is_empty(),
+            "{wide:?} begin in many ways and need nothing"
+        );
     }
 }

@@ -10,6 +10,7 @@ mod bytes;
 mod gate;
 mod probe;
 mod require;
+mod shape;
 mod walk;
 
 use regex_automata::hybrid::dfa::{Cache, DFA};

@@ -3,7 +3,7 @@
 use aho_corasick::{AhoCorasick, packed};
 use memchr::memmem;
 
-use super::bytes::{Bytes, share};
+use super::bytes::Bytes;
 use super::require::{Need, Run, is_mark};
 use crate::engine::EngineError;
 
@@ -17,6 +17,8 @@ pub(super) enum Test {
     /// One of the bytes among the next so many.
     Bytes(Bytes, usize),
     Digits(usize),
+    /// Bytes of these sets, one after another.
+    Shape(Vec<Bytes>),
     /// One of the literals, the last no further than so many bytes behind the start.
     Literal(Literals, usize, Option<Run>),
 }
@@ -35,6 +37,7 @@ impl Test {
         Ok(match need {
             Need::Start => None,
             Need::Digits(count) => Some(Self::Digits(*count)),
+            Need::Shape(row) => Some(Self::Shape(row.clone())),
             Need::Literal {
                 literals,
                 reach,
@@ -52,6 +55,11 @@ impl Test {
     pub(super) fn passes(&self, text: &[u8], at: usize, next: usize) -> bool {
         match self {
             Self::Digits(count) => holds_digits(text.get(at..).unwrap_or_default(), *count),
+            // Where the text ends first, what is there may go on.
+            Self::Shape(row) => {
+                let rest = text.get(at..).unwrap_or_default();
+                row.iter().zip(rest).all(|(set, byte)| set.holds(*byte))
+            }
             Self::Bytes(bytes, reach) => {
                 let rest = text.get(at..).unwrap_or_default();
                 let wanted = |byte: &u8| bytes.holds(*byte);
@@ -142,11 +150,7 @@ fn rarest(literals: &[Vec<u8>]) -> Bytes {
         ends(|literal| literal.first()),
         ends(|literal| literal.last()),
     );
-    let share = |set: &Bytes| {
-        let held = (0..=u8::MAX).filter(|byte| set.holds(*byte));
-        held.map(share).sum::<f32>()
-    };
-    if share(&last) < share(&first) {
+    if last.share() < first.share() {
         last
     } else {
         first

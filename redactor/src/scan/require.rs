@@ -6,6 +6,7 @@ use regex_syntax::hir::literal::Extractor;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::bytes::{Bytes, frequency};
+use super::shape::shape;
 
 /// Longer literals are cut, more of them are cut further: what is left is rare enough.
 const LONGEST_LITERAL: usize = 6;
@@ -13,6 +14,8 @@ const LONGEST_LITERAL: usize = 6;
 const MOST_LITERALS: usize = 64;
 /// What is as common as this at a place in the text is worth no test.
 const COMMON: f32 = 0.9;
+/// A row of sets that lets so much pass is worth a look.
+const NARROW: f32 = 0.02;
 /// A beginning that is as rare as this needs no second test.
 pub(super) const RARE: f32 = 0.12;
 /// Numbers with fewer digits stand everywhere.
@@ -31,6 +34,8 @@ pub(super) enum Need {
         reach: usize,
         run: Option<Run>,
     },
+    /// First bytes of these sets, one after another.
+    Shape(Vec<Bytes>),
     /// So many digits with nothing but number marks between them.
     Digits(usize),
 }
@@ -49,6 +54,7 @@ impl Need {
     pub(super) fn joins(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Start, Self::Start) => true,
+            (Self::Shape(one), Self::Shape(two)) => one == two,
             (Self::Digits(one), Self::Digits(two)) => (*one < FEW) == (*two < FEW),
             (
                 Self::Literal {
@@ -95,15 +101,20 @@ pub(super) fn of(head: &str) -> (Need, f32) {
     };
     let begins = beginning(&hir);
     let digits = digits(&hir).0;
-    if begins <= RARE && digits < FEW {
+    if digits >= FEW {
+        return (Need::Digits(digits), NUMBER);
+    }
+    if begins <= RARE {
         return (Need::Start, begins);
     }
     let inside = literal(&hir);
     let best = inside.as_ref().map_or(1.0, Found::cost);
-    // A second test has to be worth its own search.
-    if digits >= FEW {
-        return (Need::Digits(digits), NUMBER);
+    let shape = shape(&hir).0;
+    let narrow = shape.iter().map(Bytes::share).product::<f32>();
+    if narrow < NARROW && narrow < best {
+        return (Need::Shape(shape), narrow);
     }
+    // A second test has to be worth its own search.
     if begins < 1.0 && begins <= best * 4.0 {
         return (Need::Start, begins);
     }
