@@ -14,7 +14,7 @@ import unicodedata
 import pypdf
 import pytest
 
-from conftest import AUDITOR, ROOT, Package
+from conftest import AUDITOR, GATEWAY, ROOT, Package
 
 WIDTHS = [320, 768, 1600]
 SCHEMES = ["light", "dark"]
@@ -317,3 +317,15 @@ def test_the_second_query_of_the_readme_finds_the_same(package):
     scanned = json.loads(ended.stdout)
     kept = json.loads((package.out / "results.json").read_text())
     assert scanned["controls"] == kept["controls"]
+
+
+def test_the_demo_ends_with_such_a_report(browser, tmp_path):
+    demo = subprocess.run([GATEWAY, "demo", "--keep", tmp_path / "demo"], capture_output=True, text=True, env={})
+    assert demo.returncode == 0, demo.stderr
+    report = pathlib.Path(demo.stdout.rstrip().rsplit("\n", 1)[-1])
+    assert report == tmp_path / "demo" / "evidence" / "report.html"
+    browser.open(report)
+    assert browser.of("Log.entryAdded", "Runtime.exceptionThrown", "Audits.issueAdded") == []
+    assert "12 no exception" in browser.js("document.querySelector('.tiles').innerText")
+    assert len(boxes(browser, ".requests svg rect")) > 0
+    assert len(boxes(browser, ".values tbody tr")) == 6
