@@ -296,7 +296,11 @@ fn configuration(data: PathBuf, provider: SocketAddr) -> Config {
          [[provider]]\nname = \"openai\"\nprotocol = \"openai\"\nbase_url = \"http://{provider}/v1\"\napi_key = \"env:KEY\"\n"
     );
     let environment = Environment::new(|_| Some("sk-key".to_owned()), PathBuf::new());
-    match Config::parse(&text, &Overrides::default(), &environment) {
+    let overrides = Overrides {
+        no_model: true,
+        ..Overrides::default()
+    };
+    match Config::parse(&text, &overrides, &environment) {
         Ok(config) => config,
         Err(faults) => panic!("{faults}"),
     }

@@ -125,7 +125,7 @@ def main():
     threading.Thread(target=provider.serve_forever, daemon=True).start()
 
     inside = [shutil.which("chroot"), f"--userspec={USER}:{USER}", root]
-    up = [*inside, "/gatehouse", "up", "--config", "/etc/gatehouse/gatehouse.toml", "--data", "/data"]
+    up = [*inside, "/gatehouse", "up", "--no-model", "--config", "/etc/gatehouse/gatehouse.toml", "--data", "/data"]
     gateway = subprocess.Popen(up, stdout=subprocess.PIPE, text=True, env={})
     key = None
     for line in gateway.stdout:

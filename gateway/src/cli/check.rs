@@ -25,14 +25,20 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
                 .iter()
                 .map(|provider| provider.name.as_str())
                 .collect();
+            let model = config.model.is_some();
             if arguments.json {
-                output.line(
-                    &json!({ "ok": true, "faults": [], "providers": providers }).to_string(),
-                )?;
+                let good =
+                    json!({ "ok": true, "faults": [], "providers": providers, "model": model });
+                output.line(&good.to_string())?;
             } else {
                 let file = arguments.file.display();
+                let model = if model {
+                    "takes part"
+                } else {
+                    "does not take part"
+                };
                 output.line(&format!(
-                    "{file}: good; providers: {}",
+                    "{file}: good; providers: {}; the local model {model}",
                     providers.join(", ")
                 ))?;
             }

@@ -15,7 +15,13 @@ pub(super) struct Arguments {
     /// any case.
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+    /// Show it without the local model.
+    #[arg(long)]
+    no_model: bool,
 }
+
+/// Where `up` keeps the model if nobody says otherwise.
+const USUAL_HOME: &str = "gatehouse-data";
 
 pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let auditor = auditor()?;
@@ -24,19 +30,47 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         None => Folder::temporary()?,
     };
     let report = folder.report()?;
+    let runtime = runtime()?;
+    let home = if arguments.no_model {
+        None
+    } else {
+        let usual = Path::new(USUAL_HOME);
+        let home = if usual.join("model").is_dir() {
+            usual
+        } else {
+            &folder.path
+        };
+        match runtime.block_on(super::model::at_hand(home)) {
+            Ok(()) => Some(home),
+            Err(error) => {
+                output.note(&without(&error.to_string()));
+                None
+            }
+        }
+    };
     let stage = Stage {
+        model: home,
         folder: &folder.path,
         report: &report,
         auditor: &auditor,
         width: Output::width(),
     };
-    let result = runtime()?.block_on(demo::run(&stage, output.stream()));
+    let result = runtime.block_on(demo::run(&stage, output.stream()));
     output.stream().flush()?;
     if result.is_err() {
         // Without a report nothing is in it, and it goes.
         let _ = std::fs::remove_dir(&report);
     }
     result.map_err(|error| Failure::of("demo", error))
+}
+
+/// What is said where the model cannot be had: nobody shall take the demo for all there is.
+fn without(why: &str) -> String {
+    let frame = "!".repeat(78);
+    format!(
+        "{frame}\n!! The local model could not be fetched: {why}\n!! THE DEMO GOES ON WITHOUT IT: \
+         names and addresses are found by rules alone.\n{frame}"
+    )
 }
 
 /// The auditor is a program of its own, so it may be missing.

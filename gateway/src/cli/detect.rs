@@ -3,14 +3,19 @@
 use std::io::{self, BufRead, Read, Write};
 use std::path::PathBuf;
 
-use gatehouse_redactor::{Direction, Engine, Field, Finding};
+use gatehouse_redactor::{Asked, Direction, Field, Finding};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::search::Search;
 use super::{Failure, Output, redaction};
+use crate::model::Verdicts;
 
 /// The longest line that is read; one document never needs more.
 const LONGEST_LINE: u64 = 256 << 20;
+/// So many documents, or bytes of them, are searched together.
+const TOGETHER: usize = 256;
+const BLOCK: usize = 1 << 20;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -20,6 +25,8 @@ pub(super) struct Arguments {
     /// A configuration whose redaction policy is used, instead of the built-in one.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    #[command(flatten)]
+    model: Search,
 }
 
 #[derive(Deserialize)]
@@ -29,42 +36,68 @@ struct Document {
 }
 
 pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
-    let engine = redaction(arguments.config.as_deref())?.engine;
+    let redaction = redaction(arguments.config.as_deref())?;
+    let verdicts = arguments.model.verdicts(&redaction, output)?;
     let mut input = io::stdin().lock();
-    let mut line = Vec::new();
-    for number in 1_u64.. {
-        line.clear();
-        if (&mut input)
-            .take(LONGEST_LINE)
-            .read_until(b'\n', &mut line)?
-            == 0
-        {
+    let mut number = 0;
+    loop {
+        let block = read(&mut input, &mut number)?;
+        if block.is_empty() {
             break;
         }
-        if line.trim_ascii().is_empty() {
-            continue;
+        for line in found(&verdicts, &block)? {
+            writeln!(output.stream(), "{line}")?;
         }
-        let found = document(&engine, &line)
-            .map_err(|message| Failure::Failed(format!("line {number}: {message}")))?;
-        writeln!(output.stream(), "{found}")?;
     }
     output.stream().flush()?;
     Ok(())
 }
 
-/// The line out for the line in.
-fn document(engine: &Engine, line: &[u8]) -> Result<String, String> {
-    // serde_json's message could quote the line.
-    let document: Document = serde_json::from_slice(line)
-        .map_err(|_| "is not a JSON object with \"id\" and \"text\"".to_owned())?;
-    let field = Field {
-        key: None,
-        direction: Direction::Prompt,
-    };
-    let findings = engine
-        .find(&document.text, field)
-        .map_err(|error| error.to_string())?;
-    Ok(written(&document, &findings))
+/// Documents that are searched together, so that the model runs full batches.
+fn read(input: &mut impl BufRead, number: &mut u64) -> Result<Vec<Document>, Failure> {
+    let (mut block, mut size) = (Vec::new(), 0);
+    let mut line = Vec::new();
+    while block.len() < TOGETHER && size < BLOCK {
+        line.clear();
+        let read = input.take(LONGEST_LINE).read_until(b'\n', &mut line)?;
+        if read == 0 {
+            break;
+        }
+        *number += 1;
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        // serde_json's message could quote the line.
+        let document = serde_json::from_slice(&line).map_err(|_| {
+            let what = "is not a JSON object with \"id\" and \"text\"";
+            Failure::Failed(format!("line {number}: {what}"))
+        })?;
+        size += read;
+        block.push(document);
+    }
+    Ok(block)
+}
+
+/// The line out for each line in.
+fn found(verdicts: &Verdicts, block: &[Document]) -> Result<Vec<String>, Failure> {
+    let direction = Direction::Prompt;
+    let asked: Vec<Asked<'_>> = block
+        .iter()
+        .map(|document| Asked {
+            text: &document.text,
+            field: Field {
+                key: None,
+                direction,
+            },
+        })
+        .collect();
+    let found = verdicts
+        .search(&asked)
+        .map_err(|error| Failure::of("search", error))?;
+    let lines = block.iter().zip(found);
+    Ok(lines
+        .map(|(document, findings)| written(document, &findings))
+        .collect())
 }
 
 fn written(document: &Document, findings: &[Finding]) -> String {
@@ -113,7 +146,9 @@ impl CodePoints<'_> {
 
 #[cfg(test)]
 mod tests {
-    use gatehouse_redactor::{Label, Policy};
+    use std::sync::Arc;
+
+    use gatehouse_redactor::{Engine, Label, Policy};
 
     use super::*;
 
@@ -146,14 +181,18 @@ mod tests {
         );
     }
 
+    fn verdicts() -> Verdicts {
+        let policy = Policy::default();
+        let engine = Engine::new(&policy).expect("built-in rules");
+        Verdicts::of_rules(Arc::new(engine), Arc::new(policy))
+    }
+
     #[test]
     fn a_mail_address_is_found_end_to_end() {
-        let engine = Engine::new(&Policy::default()).expect("built-in rules");
-        let out = document(
-            &engine,
-            br#"{"id":7,"text":"write to jane.doe@example.com now"}"#,
-        );
-        let out: Value = serde_json::from_str(&out.expect("a line")).expect("JSON");
+        let mut input = &b"\n{\"id\":7,\"text\":\"write to jane.doe@example.com now\"}\n"[..];
+        let block = read(&mut input, &mut 0).expect("a block");
+        let out = found(&verdicts(), &block).expect("a line");
+        let out: Value = serde_json::from_str(&out[0]).expect("JSON");
         assert_eq!(out["id"], 7);
         assert_eq!(out["spans"][0]["label"], "EMAIL");
         assert_eq!(out["spans"][0]["start"], 9);
@@ -161,11 +200,34 @@ mod tests {
     }
 
     #[test]
+    fn documents_are_answered_in_their_order_over_the_borders_of_blocks() {
+        let lines: String = (0..TOGETHER + 3)
+            .map(|id| format!("{{\"id\":{id},\"text\":\"x\"}}\n"))
+            .collect();
+        let (mut input, mut number) = (lines.as_bytes(), 0);
+        let mut ids = Vec::new();
+        loop {
+            let block = read(&mut input, &mut number).expect("a block");
+            if block.is_empty() {
+                break;
+            }
+            for line in found(&verdicts(), &block).expect("lines") {
+                let line: Value = serde_json::from_str(&line).expect("JSON");
+                ids.push(line["id"].as_u64().expect("a number"));
+            }
+        }
+        assert!(ids.iter().copied().eq(0..TOGETHER as u64 + 3));
+    }
+
+    #[test]
     fn a_bad_line_is_refused_without_being_quoted() {
-        let engine = Engine::new(&Policy::default()).expect("built-in rules");
         for bad in ["jane@example.com", "{\"id\":1}", "{\"text\":\"x\"}", "[]"] {
-            let message = document(&engine, bad.as_bytes()).expect_err("refused");
-            assert!(!message.contains("jane"), "{message}");
+            let refused = read(&mut bad.as_bytes(), &mut 0).err().expect("refused");
+            let message = refused.message();
+            assert!(
+                !message.contains("jane") && message.starts_with("line 1:"),
+                "{message}"
+            );
         }
     }
 }

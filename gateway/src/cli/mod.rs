@@ -12,6 +12,7 @@ mod listing;
 mod model;
 mod output;
 mod redact;
+mod search;
 mod session;
 mod up;
 
@@ -122,7 +123,7 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
         Command::Redact(arguments) => redact::run(&arguments, &mut output),
         Command::Key(command) => key::run(command, &mut output),
         Command::Session(command) => session::run(command, &mut output),
-        Command::Model(command) => model::run(&command),
+        Command::Model(command) => model::run(&command, &mut output),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

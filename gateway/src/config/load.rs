@@ -20,6 +20,8 @@ pub struct Overrides {
     pub data_dir: Option<PathBuf>,
     /// `--listen`; checked like the file's.
     pub listen: Option<String>,
+    /// `--no-model`.
+    pub no_model: bool,
 }
 
 /// Looks up a variable by its name.
@@ -173,7 +175,8 @@ impl Config {
     pub fn for_tests(data_dir: &Path) -> Result<Config, Faults> {
         let overrides = Overrides {
             data_dir: Some(data_dir.to_owned()),
-            listen: None,
+            no_model: true,
+            ..Overrides::default()
         };
         let surroundings = Environment::new(|_| None, PathBuf::new());
         let mut config = Config::from_environment(&overrides, &surroundings)?;

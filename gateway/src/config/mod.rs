@@ -8,6 +8,7 @@
 mod check;
 mod fault;
 mod load;
+mod model;
 mod provider;
 mod raw;
 mod tls;
@@ -25,6 +26,7 @@ use http::Uri;
 
 pub use fault::{Fault, Faults};
 pub use load::{Environment, Overrides};
+pub(crate) use model::needs as needs_model;
 pub use tls::{Contents, Identity, Tls, TlsFiles};
 pub use value::Glob;
 
@@ -41,6 +43,8 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// What is searched for, and what happens to it.
     pub redaction: Redaction,
+    /// The local model; `None` where none takes part.
+    pub model: Option<LocalModel>,
     /// In the file's order, which decides between globs. Never empty.
     pub providers: Vec<Arc<Provider>>,
     /// How long anything may take.
@@ -62,6 +66,19 @@ pub struct Redaction {
     pub policy: Arc<Policy>,
     /// Compiled once, here, so that a rule that does not compile is a fault of the file.
     pub engine: Arc<Engine>,
+}
+
+/// How the local model is run.
+#[derive(Clone, Debug)]
+pub struct LocalModel {
+    /// The directory whose `model/` holds it: the data directory.
+    pub home: PathBuf,
+    /// Threads that run it; 0 for one a core.
+    pub workers: usize,
+    /// How long a request waits for it.
+    pub deadline: Duration,
+    /// Bytes of new text that one request may bring, about.
+    pub text: usize,
 }
 
 /// A model provider. Has no `Debug`: it holds a credential.
@@ -208,6 +225,17 @@ impl Default for Timeouts {
             connect: Duration::from_secs(5),
             first_byte: Duration::from_secs(300),
             drain: Duration::from_secs(30),
+        }
+    }
+}
+
+impl Default for LocalModel {
+    fn default() -> LocalModel {
+        LocalModel {
+            home: PathBuf::new(),
+            workers: 0,
+            deadline: Duration::from_secs(20),
+            text: 256 << 10,
         }
     }
 }

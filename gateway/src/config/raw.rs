@@ -21,6 +21,7 @@ pub(super) struct Raw {
     pub(super) sessions: RawSessions,
     pub(super) keys: RawKeys,
     pub(super) ledger: RawLedger,
+    pub(super) model: RawModel,
     pub(super) log: RawLog,
     /// Read only to be refused with a reason: what is not enforced must not look as if it were.
     pub(super) agents: BTreeMap<String, toml::Value>,
@@ -93,6 +94,14 @@ pub(super) struct RawSessions {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RawKeys {
     pub(super) provider: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawModel {
+    pub(super) workers: Option<i64>,
+    pub(super) deadline: Option<String>,
+    pub(super) text: Option<String>,
 }
 
 #[derive(Default, Deserialize)]

@@ -111,7 +111,7 @@ fn a_non_loopback_listener_must_be_said_aloud() {
     assert!(parse(&format!("allow_plain_listen = true\n{open}")).is_ok());
     let overrides = Overrides {
         listen: Some("0.0.0.0:80".to_owned()),
-        data_dir: None,
+        ..Overrides::default()
     };
     assert!(Config::parse(MINIMAL, &overrides, &environment(&[])).is_err());
 }
@@ -190,6 +190,7 @@ fn overrides_win() {
     let overrides = Overrides {
         data_dir: Some(PathBuf::from("elsewhere")),
         listen: Some("127.0.0.1:9".to_owned()),
+        ..Overrides::default()
     };
     let text = format!("listen = '127.0.0.1:7'\ndata_dir = 'here'\n{MINIMAL}");
     let config = Config::parse(&text, &overrides, &environment(&[]))
@@ -263,4 +264,45 @@ fn the_redaction_policy_can_be_read_without_the_rest() {
     let built_in = Redaction::built_in().unwrap_or_else(|faults| panic!("{faults}"));
     assert_eq!(of_file.policy.canonical(), built_in.policy.canonical());
     assert!(Redaction::load(Path::new("nowhere.toml"), &environment(&[])).is_err());
+}
+
+fn faults_of(text: &str, overrides: &Overrides, policy: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("policy.toml"), policy).unwrap();
+    let surroundings = Environment::new(|_| None, folder.path());
+    let text = format!("redaction = 'policy.toml'\n{text}{MINIMAL}");
+    match Config::parse(&text, overrides, &surroundings) {
+        Ok(config) => format!("{}", config.model.is_some()),
+        Err(faults) => faults.to_string(),
+    }
+}
+
+#[test]
+fn the_model_takes_part_where_the_policy_acts_on_what_it_finds() {
+    let with = Overrides::default();
+    let without = Overrides {
+        no_model: true,
+        ..Overrides::default()
+    };
+    let built_in = cfg!(feature = "model").to_string();
+    assert_eq!(faults_of("", &with, ""), built_in);
+    assert_eq!(faults_of("", &without, ""), "false");
+    assert_eq!(faults_of("", &with, "model = 'off'"), "false");
+    assert_eq!(faults_of("", &with, "profile = 'secrets-only'"), "false");
+    let required = faults_of("", &without, "model = 'required'");
+    assert!(required.contains("requires the local model"), "{required}");
+    let allowed = "[labels.PERSON]\ndefault = 'allow'\n[labels.ADDRESS]\ndefault = 'allow'\n";
+    assert_eq!(faults_of("", &with, allowed), "false");
+}
+
+#[test]
+fn how_the_model_is_run_is_checked() {
+    let text = format!("{MINIMAL}[model]\nworkers = 0\ndeadline = 'soon'\ntext = '1'\n");
+    let faults = Config::parse(&text, &Overrides::default(), &environment(&[]))
+        .err()
+        .unwrap();
+    let faults = faults.to_string();
+    for path in ["model.workers", "model.deadline", "model.text"] {
+        assert!(faults.contains(path), "{faults}");
+    }
 }

@@ -31,6 +31,8 @@ pub struct Stage<'p> {
     pub report: &'p Path,
     /// The auditor's binary.
     pub auditor: &'p Path,
+    /// The directory whose `model/` holds the local model; `None` to go without it.
+    pub model: Option<&'p Path>,
     /// The terminal's width in columns; `None` if the output is no terminal.
     pub width: Option<usize>,
 }
@@ -63,7 +65,7 @@ pub enum DemoError {
 /// As soon as anything that it shows does not hold.
 pub async fn run(stage: &Stage<'_>, out: &mut impl Write) -> Result<(), DemoError> {
     let provider = Provider::start().await?;
-    let config = configuration(stage.folder, &provider)?;
+    let config = configuration(stage, &provider)?;
     let data = config.data_dir.clone();
     let mut gateway = serve::up(config).await.map_err(failed)?;
     let key = gateway.take_first_key();
@@ -124,7 +126,8 @@ fn last_message(seen: &Bytes) -> String {
 }
 
 /// The demo's configuration is a file like any other, with a policy that knows one name.
-fn configuration(folder: &Path, provider: &Provider) -> Result<Config, DemoError> {
+fn configuration(stage: &Stage<'_>, provider: &Provider) -> Result<Config, DemoError> {
+    let folder = stage.folder;
     let policy = format!("[[dictionary]]\nlabel = \"PERSON\"\nterms = [{NAME:?}]\n");
     std::fs::write(folder.join("redaction.toml"), policy)?;
     let text = format!(
@@ -135,7 +138,15 @@ fn configuration(folder: &Path, provider: &Provider) -> Result<Config, DemoError
         provider.base_url(),
     );
     let surroundings = Environment::new(|_| None, folder);
-    Config::parse(&text, &Overrides::default(), &surroundings).map_err(failed)
+    let overrides = Overrides {
+        no_model: stage.model.is_none(),
+        ..Overrides::default()
+    };
+    let mut config = Config::parse(&text, &overrides, &surroundings).map_err(failed)?;
+    if let (Some(model), Some(home)) = (&mut config.model, stage.model) {
+        model.home = home.to_owned();
+    }
+    Ok(config)
 }
 
 /// Lets the auditor read the log, beside a gateway that no longer runs: verify it, show a session,

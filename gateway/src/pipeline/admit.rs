@@ -124,7 +124,7 @@ impl Gateway {
                 skipped: u64::from(receipt.skipped),
                 unvisited: u64::from(receipt.unvisited),
                 rules: self.digests.rules,
-                model: None,
+                model: self.verdicts.model(),
                 found: &receipt.found,
                 input: parts.input_digest,
                 output: keys.commit().mac("gatehouse body sent", &[body]),

@@ -28,6 +28,7 @@ use crate::audit::Book;
 use crate::auth::{Authenticator, Denials};
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::model::Verdicts;
 use crate::protocol::Protocol;
 use crate::provider::Upstream;
 use crate::reject::{Code, Rejection};
@@ -49,6 +50,8 @@ pub struct Gateway {
     pub book: Book,
     /// The way to the providers.
     pub upstream: Upstream,
+    /// The search of texts: rules, model, and what they said before.
+    pub verdicts: Verdicts,
     /// The counters.
     pub metrics: Arc<Metrics>,
     /// The one clock.

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use gatehouse_redactor::Label;
 use gatehouse_redactor::body::Refusal as Found;
+use gatehouse_redactor::{Label, ScanError};
 use http::Response;
 
 use super::Gateway;
@@ -145,6 +145,8 @@ fn found_rejection(found: &Found) -> (Rejection, Option<Label>, Option<&'static 
         Found::KeyCollision { .. } => (Code::FindingInName, None),
         Found::Media { .. } => (Code::MediaRefused, None),
         Found::NumberLiteral { rule, .. } => (Code::FindingInNumber, Some(*rule)),
+        Found::Scan(ScanError::Overloaded) => (Code::ModelOverloaded, None),
+        Found::Scan(ScanError::TooLongForModel) => (Code::ModelTextTooLong, None),
         Found::Scan(_) | Found::Unsettled | Found::Unvisited(_) => (Code::ScanFailed, None),
         Found::TooManyValues => (Code::SessionFull, None),
         Found::SignedChanged { rule, .. } => (Code::SignedContentChanged, Some(*rule)),

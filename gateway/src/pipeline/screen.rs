@@ -36,15 +36,18 @@ impl Gateway {
     ) -> Result<Screened, Box<Refusal>> {
         let (head, caller, body, facts, turn) = request.into_parts();
         let redaction = &self.config.redaction;
+        let finder = self.verdicts.finder(&caller.tenant);
         let screening = Screening {
             protocol,
             engine: &redaction.engine,
+            finder: &finder,
             policy: &redaction.policy,
             facts: &facts,
             turn: &turn,
             removed: document.root().get(SESSION_ID),
         };
-        let outcome = aside(body.len(), || screening.run(document));
+        let long = body.len() >= WORTH_IT || self.verdicts.model().is_some();
+        let outcome = aside(long, || screening.run(document));
         match outcome {
             Ok(outcome) => {
                 let input_digest = turn
@@ -65,12 +68,13 @@ impl Gateway {
     }
 }
 
+/// Smaller bodies are done sooner than a thread is handed over, unless the model is waited for.
+const WORTH_IT: usize = 256 << 10;
+
 /// Runs long work without holding up the tasks of this thread.
-fn aside<T>(size: usize, work: impl FnOnce() -> T) -> T {
-    /// Smaller bodies are done sooner than a thread is handed over.
-    const WORTH_IT: usize = 256 << 10;
+fn aside<T>(long: bool, work: impl FnOnce() -> T) -> T {
     let flavor = tokio::runtime::Handle::current().runtime_flavor();
-    if size >= WORTH_IT && flavor == tokio::runtime::RuntimeFlavor::MultiThread {
+    if long && flavor == tokio::runtime::RuntimeFlavor::MultiThread {
         tokio::task::block_in_place(work)
     } else {
         work()

@@ -82,6 +82,10 @@ codes! {
     MediaTypeUnsupported = "media_type_unsupported", 415, Caller, Retry::No, "The request body must be application/json";
     /// The route exists, the method does not.
     MethodNotAllowed = "method_not_allowed", 405, Caller, Retry::No, "The route does not take this method";
+    /// The local model has more waiting than it can do in time; nothing was sent.
+    ModelOverloaded = "model_overloaded", 503, Gateway, Retry::After(1), "The local model is busy, so nothing was sent";
+    /// The request brings more new text than the local model may be asked about at once.
+    ModelTextTooLong = "model_text_too_long", 413, Policy, Retry::No, "The request brings more new text than can be searched at once";
     /// No provider is configured for this protocol.
     ModelUnknown = "model_unknown", 404, Caller, Retry::No, "No provider is configured for this model";
     /// A name, an id or an enum word that is not spelled as the protocol asks for.

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use gatehouse_envelope::digest::MacKey;
 use gatehouse_redactor::body::{Means, Receipt, Refusal, redact_body};
 use gatehouse_redactor::json::{Document, Node, Splice};
-use gatehouse_redactor::{Engine, Label, Policy, Pseudonyms, Vault};
+use gatehouse_redactor::{Engine, Finder, Label, Policy, Pseudonyms, Vault};
 
 use super::finished;
 use crate::protocol::{Facts, Protocol};
@@ -16,6 +16,8 @@ pub struct Screening<'s> {
     pub protocol: &'s dyn Protocol,
     /// The rules.
     pub engine: &'s Engine,
+    /// Who searches texts for the caller's tenant.
+    pub finder: &'s dyn Finder,
     /// What to do with findings.
     pub policy: &'s Policy,
     /// What the gateway knows of the request.
@@ -85,7 +87,12 @@ impl Screening<'_> {
         let mut receipt = redact_body(
             document,
             self.protocol,
-            Means::of_rules(self.engine, self.policy, &names),
+            Means {
+                engine: self.engine,
+                finder: self.finder,
+                policy: self.policy,
+                names: &names,
+            },
             &mut vault,
             &|text| self.turn.signed(text),
             &mut splice,

@@ -2,6 +2,7 @@
 
 mod connection;
 mod connections;
+mod model;
 mod route;
 mod sessions;
 mod start;

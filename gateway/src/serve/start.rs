@@ -39,7 +39,7 @@ pub struct StartError {
 }
 
 impl StartError {
-    fn of<E: std::fmt::Display>(part: &'static str) -> impl FnOnce(E) -> Self {
+    pub(super) fn of<E: std::fmt::Display>(part: &'static str) -> impl FnOnce(E) -> Self {
         move |cause| Self {
             part,
             cause: cause.to_string(),
@@ -90,6 +90,7 @@ pub(super) async fn start(
     office: Office,
 ) -> Result<Running, StartError> {
     let Listeners { callers, admin } = listeners;
+    let verdicts = super::model::verdicts(&config).await?;
     let digests = digests(&config).await?;
     declare(&office.book, &config, digests).await?;
     let doors = Doors {
@@ -114,7 +115,8 @@ pub(super) async fn start(
         sessions: office.sessions,
         book: office.book,
         upstream,
-        metrics: Arc::new(Metrics::new(|_| {})),
+        metrics: Arc::new(super::model::metrics(&verdicts)),
+        verdicts,
         clock: office.clock,
         tracker: TaskTracker::new(),
         cut: CancellationToken::new(),

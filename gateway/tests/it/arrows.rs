@@ -33,18 +33,22 @@ const FOR_ALL: [&str; 4] = ["clock", "config", "reject", "telemetry"];
 
 /// What else each module may use. The front (`cli`, `demo`, `serve`) and the pipeline put the
 /// others together; the others know as little of each other as can be.
-const MODULE_ARROWS: [(&str, &[&str]); 18] = [
+const MODULE_ARROWS: [(&str, &[&str]); 19] = [
     ("admin", &["audit", "auth", "registry", "session"]),
     ("audit", &[]),
     ("auth", &["audit", "registry"]),
-    ("cli", &["admin", "auth", "demo", "serve", "session"]),
+    (
+        "cli",
+        &["admin", "auth", "demo", "model", "serve", "session"],
+    ),
     ("clock", &[]),
     ("config", &[]),
     ("demo", &["provider", "serve"]),
+    ("model", &[]),
     (
         "pipeline",
         &[
-            "audit", "auth", "protocol", "provider", "relay", "screen", "session", "wire",
+            "audit", "auth", "model", "protocol", "provider", "relay", "screen", "session", "wire",
         ],
     ),
     ("protocol", &[]),
@@ -59,7 +63,8 @@ const MODULE_ARROWS: [(&str, &[&str]); 18] = [
     (
         "serve",
         &[
-            "admin", "audit", "auth", "pipeline", "protocol", "provider", "session", "wire",
+            "admin", "audit", "auth", "model", "pipeline", "protocol", "provider", "session",
+            "wire",
         ],
     ),
     ("session", &["audit", "auth", "registry"]),

@@ -134,7 +134,12 @@ impl Process {
                     [ledger]\nsegment_age = '200ms'\nappend_timeout = '20s'\n[log]\nlevel = 'trace'\n";
         std::fs::write(&config, text).expect("written");
         let mut child = Command::new(env!("CARGO_BIN_EXE_gatehouse"))
-            .args(["up", "--config", &config.display().to_string()])
+            .args([
+                "up",
+                "--no-model",
+                "--config",
+                &config.display().to_string(),
+            ])
             .args(["--data", &folder.join("data").display().to_string()])
             .env_clear()
             .stdin(Stdio::null())

@@ -16,6 +16,8 @@ mod endings;
 mod errors;
 mod faults;
 mod gate;
+#[cfg(feature = "model")]
+mod model;
 mod pieces;
 mod reported;
 mod size;

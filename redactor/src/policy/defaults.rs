@@ -47,6 +47,7 @@ fn masked_in_replies(label: Label) -> bool {
 pub(super) fn canonical(policy: &Policy) -> String {
     let mut out = String::from("gatehouse redaction policy 1\n");
     line(&mut out, "profile", &format!("{:?}", policy.profile));
+    line(&mut out, "model", &format!("{:?}", policy.model));
     for (label, own) in &policy.labels {
         line(&mut out, "label", &format!("{label} {own:?}"));
     }

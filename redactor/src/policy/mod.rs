@@ -29,6 +29,31 @@ pub enum Direction {
     ToolSchema,
 }
 
+impl Direction {
+    /// All of them.
+    pub const ALL: [Direction; 6] = [
+        Direction::Reply,
+        Direction::Prompt,
+        Direction::System,
+        Direction::ToolArguments,
+        Direction::ToolOutput,
+        Direction::ToolSchema,
+    ];
+}
+
+/// Whether the local model takes part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelUse {
+    /// It does, unless whoever starts the gateway says that it shall not.
+    #[default]
+    On,
+    /// It does not.
+    Off,
+    /// Nothing starts without it.
+    Required,
+}
+
 /// What is done with a found value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -166,6 +191,8 @@ pub struct Media {
 pub struct Policy {
     /// The defaults that everything below refines.
     pub profile: Profile,
+    /// Whether the local model searches for names and addresses.
+    pub model: ModelUse,
     /// Actions per label.
     pub labels: BTreeMap<Label, LabelPolicy>,
     /// Lists of known names and words.

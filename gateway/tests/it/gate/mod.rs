@@ -139,7 +139,11 @@ fn configuration(
         |name| (name == "KEY").then(|| "sk-provider-key".to_owned()),
         PathBuf::new(),
     );
-    let mut config = match Config::parse(&text, &Overrides::default(), &environment) {
+    let overrides = Overrides {
+        no_model: true,
+        ..Overrides::default()
+    };
+    let mut config = match Config::parse(&text, &overrides, &environment) {
         Ok(config) => config,
         Err(faults) => panic!("{faults}"),
     };
