@@ -41,6 +41,9 @@ pub enum EngineError {
 static BUILT_IN: LazyLock<Result<Arc<Automaton>, EngineError>> =
     LazyLock::new(|| Automaton::new(&rules::built_in()).map(Arc::new));
 
+/// What finds besides rules of the automaton.
+const OTHER_SOURCES: [&str; 5] = ["address", "dictionary", "field", "model", "name"];
+
 /// All rules of a policy, compiled once and shared by all threads.
 pub struct Engine {
     pub(crate) rules: Vec<Rule>,
@@ -141,6 +144,13 @@ impl Engine {
             settled,
             open: pass.open,
         })
+    }
+
+    /// The name under which findings of that rule stand in records, if there is such a rule.
+    #[must_use]
+    pub fn rule_name(&self, name: &str) -> Option<&'static str> {
+        let rules = self.rules.iter().map(|rule| rule.name);
+        rules.chain(OTHER_SOURCES).find(|known| *known == name)
     }
 
     /// The rules as text that is the same for the same rules, for their digest.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Failure, Output};
+#[cfg(feature = "model")]
 use crate::config::Overrides;
 
 #[derive(clap::Subcommand)]
@@ -36,6 +37,7 @@ pub(super) struct Place {
     data: Option<PathBuf>,
 }
 
+#[cfg(feature = "model")]
 impl Place {
     fn data(&self) -> Result<PathBuf, Failure> {
         if let Some(data) = &self.data {

@@ -7,6 +7,7 @@ mod cache;
 mod download;
 #[cfg(feature = "model")]
 mod files;
+mod kept;
 #[cfg(feature = "model")]
 mod loaded;
 #[cfg(feature = "model")]
@@ -15,12 +16,14 @@ mod page;
 mod pool;
 mod verdicts;
 
+#[cfg(feature = "model")]
 use std::path::Path;
 
 #[cfg(feature = "model")]
 pub use download::{PUBLIC_INDEX, Source, download};
 #[cfg(feature = "model")]
 pub use files::{DIRECTORY, check, install, is_installed};
+pub use kept::Kept;
 #[cfg(feature = "model")]
 pub use loaded::{Load, Loaded};
 pub use verdicts::{TenantFinder, Verdicts};
@@ -63,6 +66,7 @@ pub enum InstallError {
     Wheel,
 }
 
+#[cfg(feature = "model")]
 impl InstallError {
     fn io(what: &str, path: &Path, error: &std::io::Error) -> Self {
         Self::Io(format!("{what} {}: {error}", path.display()))

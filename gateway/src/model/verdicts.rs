@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use gatehouse_envelope::digest::sha256;
-use gatehouse_redactor::{
-    Action, Asked, Direction, Engine, Finder, Finding, Label, Policy, ScanError,
-};
+use gatehouse_envelope::digest::{MacKey, sha256};
+#[cfg(feature = "model")]
+use gatehouse_redactor::{Action, Direction, Label};
+use gatehouse_redactor::{Asked, Engine, Finder, Finding, Policy, ScanError};
 use prometheus_client::metrics::counter::Counter;
 
 use super::cache::{Cache, Table};
+use super::kept::Kept;
 #[cfg(feature = "model")]
 use super::loaded::Loaded;
 
@@ -18,6 +19,7 @@ const WORTH_IT: usize = 256;
 /// The search of all requests of a gateway.
 pub struct Verdicts {
     engine: Arc<Engine>,
+    #[cfg(feature = "model")]
     policy: Arc<Policy>,
     #[cfg(feature = "model")]
     model: Option<Loaded>,
@@ -30,10 +32,18 @@ pub struct Verdicts {
 
 impl Verdicts {
     /// The rules alone.
+    #[cfg_attr(
+        not(feature = "model"),
+        expect(
+            unused_variables,
+            reason = "the rules find the same under every policy"
+        )
+    )]
     pub fn of_rules(engine: Arc<Engine>, policy: Arc<Policy>) -> Self {
         let judged_by = sha256(&[engine.fingerprint().as_bytes()]);
         Self {
             engine,
+            #[cfg(feature = "model")]
             policy,
             #[cfg(feature = "model")]
             model: None,
@@ -72,6 +82,22 @@ impl Verdicts {
         TenantFinder {
             verdicts: self,
             table: self.cache.of(tenant),
+            kept: None,
+        }
+    }
+
+    /// The search for a session of a tenant, with what the session knows of its texts. Rules alone
+    /// are so fast that nothing travels with the session for them.
+    pub fn finder_in_session<'v>(
+        &'v self,
+        tenant: &str,
+        key: &'v MacKey,
+        kept: &[u8],
+    ) -> TenantFinder<'v> {
+        let travels = self.model().is_some();
+        TenantFinder {
+            kept: travels.then(|| Kept::read(key, kept, &self.engine)),
+            ..self.finder(tenant)
         }
     }
 
@@ -150,6 +176,31 @@ impl Verdicts {
 pub struct TenantFinder<'v> {
     verdicts: &'v Verdicts,
     table: Option<Arc<Table>>,
+    kept: Option<Kept<'v>>,
+}
+
+impl TenantFinder<'_> {
+    /// What the session is to know of its texts from now on; nothing if it need not.
+    pub fn into_kept(self) -> Vec<u8> {
+        self.kept.map(Kept::into_bytes).unwrap_or_default()
+    }
+
+    /// The verdict on a text that was searched before: in this process, or in this session.
+    fn remembered(&self, asked: &Asked<'_>, name: Option<[u8; 32]>) -> Option<Vec<Finding>> {
+        let here = self.table.as_ref().zip(name);
+        if let Some(found) = here.and_then(|(table, name)| table.get(&name)) {
+            return Some(found.to_vec());
+        }
+        let found = self.kept.as_ref()?.get(asked, &self.verdicts.judged_by)?;
+        self.remember(name, &found);
+        Some(found)
+    }
+
+    fn remember(&self, name: Option<[u8; 32]>, found: &[Finding]) {
+        if let Some((table, name)) = self.table.as_ref().zip(name) {
+            table.insert(name, found.into());
+        }
+    }
 }
 
 impl Finder for TenantFinder<'_> {
@@ -158,48 +209,50 @@ impl Finder for TenantFinder<'_> {
     }
 
     fn find_all(&self, texts: &[Asked<'_>]) -> Result<Vec<Vec<Finding>>, ScanError> {
-        let Some(table) = &self.table else {
-            return self.verdicts.search(texts);
-        };
+        let judged_by = &self.verdicts.judged_by;
         let gathers = self.gathers();
-        let mut all: Vec<Option<Vec<Finding>>> = Vec::with_capacity(texts.len());
-        let (mut missed, mut names) = (Vec::new(), Vec::new());
-        for asked in texts {
-            let remembered = gathers || asked.text.len() >= WORTH_IT;
-            let name = remembered.then(|| table.name(asked, &self.verdicts.judged_by));
-            let known = name.and_then(|name| table.get(&name));
-            match known {
-                Some(found) => {
-                    self.verdicts.hits.inc();
-                    all.push(Some(found.to_vec()));
-                }
+        let name = |asked: &Asked<'_>| {
+            let table = self.table.as_ref();
+            let table = table.filter(|_| gathers || asked.text.len() >= WORTH_IT);
+            table.map(|table| table.name(asked, judged_by))
+        };
+        let names: Vec<Option<[u8; 32]>> = texts.iter().map(name).collect();
+        let known: Vec<Option<Vec<Finding>>> = texts
+            .iter()
+            .zip(&names)
+            .map(|(asked, name)| self.remembered(asked, *name))
+            .collect();
+        let missed = texts
+            .iter()
+            .zip(&known)
+            .filter(|(_, known)| known.is_none());
+        let missed: Vec<Asked<'_>> = missed.map(|(asked, _)| *asked).collect();
+        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+        self.verdicts.hits.inc_by(count(texts.len() - missed.len()));
+        self.verdicts.misses.inc_by(count(missed.len()));
+        let mut searched = self.verdicts.search(&missed)?.into_iter();
+        let mut all = Vec::with_capacity(texts.len());
+        for ((asked, name), known) in texts.iter().zip(names).zip(known) {
+            let found = match known {
+                Some(found) => found,
                 None => {
-                    self.verdicts.misses.inc();
-                    missed.push(*asked);
-                    names.push(name);
-                    all.push(None);
+                    let found = searched.next().ok_or(ScanError::Unanswered)?;
+                    self.remember(name, &found);
+                    found
                 }
+            };
+            if let Some(kept) = &self.kept {
+                kept.note(asked, judged_by, &found);
             }
+            all.push(found);
         }
-        let mut searched = self.verdicts.search(&missed)?.into_iter().zip(names);
-        all.into_iter()
-            .map(|known| match known {
-                Some(found) => Ok(found),
-                None => {
-                    let (found, name) = searched.next().ok_or(ScanError::Unanswered)?;
-                    if let Some(name) = name {
-                        table.insert(name, found.as_slice().into());
-                    }
-                    Ok(found)
-                }
-            })
-            .collect()
+        Ok(all)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use gatehouse_redactor::Field;
+    use gatehouse_redactor::{Direction, Field};
     use proptest::prelude::*;
 
     use super::*;

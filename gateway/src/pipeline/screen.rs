@@ -34,9 +34,11 @@ impl Gateway {
         request: Bound,
         document: &Document<'_>,
     ) -> Result<Screened, Box<Refusal>> {
-        let (head, caller, body, facts, turn) = request.into_parts();
+        let (head, caller, body, facts, mut turn) = request.into_parts();
         let redaction = &self.config.redaction;
-        let finder = self.verdicts.finder(&caller.tenant);
+        let key = turn.keys().pseudonyms();
+        let known = &turn.state().verdicts;
+        let finder = self.verdicts.finder_in_session(&caller.tenant, key, known);
         let screening = Screening {
             protocol,
             engine: &redaction.engine,
@@ -48,8 +50,10 @@ impl Gateway {
         };
         let long = body.len() >= WORTH_IT || self.verdicts.model().is_some();
         let outcome = aside(long, || screening.run(document));
+        let verdicts = finder.into_kept();
         match outcome {
             Ok(outcome) => {
+                turn.state_mut().verdicts = verdicts;
                 let input_digest = turn
                     .keys()
                     .commit()

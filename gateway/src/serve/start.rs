@@ -18,7 +18,6 @@ use crate::auth::{Authenticator, CallerKeys, DenialLog, Denials, NewCaller};
 use crate::config::Config;
 use crate::pipeline::{Digests, Gateway};
 use crate::provider::Upstream;
-use crate::telemetry::Metrics;
 
 /// How often sessions that have ended are looked for.
 const SWEEP: Duration = Duration::from_secs(60);

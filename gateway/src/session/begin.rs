@@ -46,6 +46,7 @@ impl Sessions {
             steps: 0,
             vault: Zeroizing::default(),
             signed: SignedBlocks::default(),
+            verdicts: Vec::new(),
         };
         let names = self.log_names(&caller.tenant).await?;
         let event = SessionOpen {

@@ -8,7 +8,9 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::audit::Link;
 
 /// The first byte of every encoded state of this version.
-const FORMAT: u8 = 1;
+const FORMAT: u8 = 2;
+/// The version before, which had no verdicts.
+const WITHOUT_VERDICTS: u8 = 1;
 /// How many digests of signed blocks are kept. An older block is merely searched again when it
 /// comes back, and refused if something is found in it.
 const SIGNED: usize = 4096;
@@ -41,6 +43,8 @@ pub struct SessionState {
     pub vault: Zeroizing<Vec<u8>>,
     /// Blocks that the provider signed in this session.
     pub signed: SignedBlocks,
+    /// What was found in the session's texts, as `model` writes it: places, never text.
+    pub verdicts: Vec<u8>,
 }
 
 /// Digests of texts that the provider sent signed or encrypted, byte for byte.
@@ -74,7 +78,8 @@ impl SessionState {
     /// The version byte, then each field in the order of the declaration: numbers in 64 bits
     /// big-endian, everything of variable length preceded by its length or count in 32 bits.
     pub(super) fn encode(&self) -> Zeroizing<Vec<u8>> {
-        let size = 256 + self.principal.len() + self.vault.len() + 32 * self.signed.0.len();
+        let lists = self.vault.len() + self.verdicts.len() + 32 * self.signed.0.len();
+        let size = 256 + self.principal.len() + lists;
         // Large enough from the start, so that growing leaves no copy behind.
         let mut out = Writer(Zeroizing::new(Vec::with_capacity(
             size + 8 * self.gaps.len(),
@@ -96,13 +101,15 @@ impl SessionState {
         for digest in &self.signed.0 {
             out.raw(digest);
         }
+        out.bytes(&self.verdicts);
         out.0
     }
 
     /// Reads what [`SessionState::encode`] wrote, all of it and nothing more.
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, Unreadable> {
         let mut from = Reader(bytes);
-        if from.array::<1>()? != [FORMAT] {
+        let [format] = from.array::<1>()?;
+        if !matches!(format, FORMAT | WITHOUT_VERDICTS) {
             return Err(Unreadable);
         }
         let state = Self {
@@ -118,6 +125,10 @@ impl SessionState {
             steps: from.number()?,
             vault: Zeroizing::new(from.bytes()?.to_vec()),
             signed: SignedBlocks(from.list(Reader::array)?.into()),
+            verdicts: match format {
+                WITHOUT_VERDICTS => Vec::new(),
+                _ => from.bytes()?.to_vec(),
+            },
         };
         if from.0.is_empty() {
             Ok(state)
@@ -218,7 +229,21 @@ mod tests {
             steps: 5,
             vault: Zeroizing::new(vault.to_vec()),
             signed,
+            verdicts: vault.iter().rev().copied().collect(),
         }
+    }
+
+    #[test]
+    fn a_state_of_the_version_before_is_read() {
+        let mut state = state("p", b"vault", Vec::new(), &[]);
+        state.verdicts.clear();
+        let mut bytes = state.encode().to_vec();
+        let without = bytes.len() - 4;
+        bytes.truncate(without);
+        bytes[0] = WITHOUT_VERDICTS;
+        let again = SessionState::decode(&bytes).unwrap();
+        assert_eq!(again.vault.as_slice(), b"vault");
+        assert!(again.verdicts.is_empty());
     }
 
     #[test]
@@ -255,6 +280,7 @@ mod tests {
             prop_assert_eq!(&again.principal, &state.principal);
             prop_assert_eq!(again.vault.as_slice(), state.vault.as_slice());
             prop_assert!(again.signed == state.signed && again.gaps == state.gaps);
+            prop_assert_eq!(&again.verdicts, &state.verdicts);
             prop_assert!(SessionState::decode(&bytes[..cut.index(bytes.len())]).is_err());
             let mut longer = bytes.to_vec();
             longer.push(0);

@@ -273,6 +273,38 @@ async fn a_name_does_not_leave_and_a_history_is_searched_once() {
     );
 }
 
+/// A gateway that comes up anew over the same sessions does not ask the model about old text.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_process_pays_for_new_text_only() {
+    let gate = Gate::with("", |config| config.model = model()).await;
+    let opened = gate.caller().post("/v1/sessions", &json!({})).await.json();
+    let turns = [
+        "I am Priya Raghunathan, and this is a text that is long enough.",
+        "Fine.",
+        "Tell Björn Lindqvist that I called about the parcel of Tuesday.",
+    ];
+    let body = |upto: usize| {
+        let mut body = chat(&turns[..upto]);
+        body["session_id"] = opened["session_id"].clone();
+        body
+    };
+    gate.provider.play(reply());
+    assert_eq!(gate.caller().post(CHAT, &body(1)).await.status, 200);
+    let gate = gate.again(|config| config.model = model()).await;
+    gate.provider.play(reply());
+    assert_eq!(gate.caller().post(CHAT, &body(3)).await.status, 200);
+    let sent = gate.provider.received().pop().unwrap().text();
+    assert!(
+        !sent.contains("Raghunathan") && !sent.contains("Lindqvist"),
+        "{sent}"
+    );
+    let metrics = get(gate.running.admin_address(), "/metrics").await;
+    assert!(
+        metrics.contains("gatehouse_verdict_hits_total 1"),
+        "{metrics}"
+    );
+}
+
 async fn get(address: std::net::SocketAddr, path: &str) -> String {
     let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
     let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");

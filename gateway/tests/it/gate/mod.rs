@@ -41,6 +41,17 @@ impl Gate {
         }
     }
 
+    /// Stopped in order, and started anew over the same data, with the default policy.
+    #[cfg(feature = "model")]
+    pub(crate) async fn again(self, change: impl FnOnce(&mut Config)) -> Gate {
+        self.running.stop().await;
+        let config = configuration(&self.data, self.provider.address, "", change);
+        Gate {
+            running: up(config).await.unwrap(),
+            ..self
+        }
+    }
+
     /// A caller with the first key.
     pub(crate) fn caller(&self) -> Caller {
         Caller {
