@@ -2,6 +2,7 @@
 //! settled. The end of a request is the code after its loop, in every ending; nothing async hides
 //! in a destructor.
 
+mod finish;
 mod settle;
 mod slot;
 mod stream;
@@ -16,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use slot::{Answered, ReplySlot};
 
+use self::settle::Settlement;
 use crate::audit::Pledge;
 use crate::config::{Limits, Timeouts};
 use crate::protocol::{Facts, Protocol};
@@ -51,6 +53,36 @@ pub struct Admitted {
     pub deadline: Instant,
     /// That it will be settled.
     pub pledge: Pledge,
+}
+
+/// What a relay reads an answer with.
+struct Rest {
+    facts: Facts,
+    vault: Vault,
+    deadline: Instant,
+    /// The session's reference, for the reply's head.
+    session: Option<String>,
+}
+
+impl Admitted {
+    /// What settles the exchange, and the rest.
+    fn split(self) -> (Settlement, Rest) {
+        let session = Some(self.turn.reference().to_owned());
+        let settlement = Settlement {
+            request: self.request,
+            trace: self.trace,
+            turn: self.turn,
+            started: self.started,
+            pledge: self.pledge,
+        };
+        let rest = Rest {
+            facts: self.facts,
+            vault: self.vault,
+            deadline: self.deadline,
+            session,
+        };
+        (settlement, rest)
+    }
 }
 
 /// Why there is no answer, or no rest of one.

@@ -11,7 +11,7 @@ use crate::audit::{
     BuildError, Destination, Ending, Event, Pledge, Reply, Restored, Settled, Subject, Usage,
 };
 use crate::protocol::Usage as Counted;
-use crate::reject::{Code, Rejection};
+use crate::reject::Code;
 use crate::screen::Findings;
 use crate::session::{SessionError, Turn};
 use crate::telemetry::{Outcome, RequestId};
@@ -122,15 +122,6 @@ impl Settlement {
             took_us = micros(took),
             "settled"
         );
-    }
-}
-
-/// The ending that a rejection means.
-pub(super) fn ending(rejection: &Rejection) -> Ending {
-    match rejection.code() {
-        Code::ExchangeTimeout | Code::ProviderTimeout => Ending::Timeout,
-        Code::ProviderTruncated => Ending::UpstreamCut,
-        _ => Ending::Error,
     }
 }
 

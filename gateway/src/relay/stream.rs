@@ -8,9 +8,9 @@ use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
 use tokio::sync::mpsc;
 
-use super::settle::{End, Settlement, ending};
+use super::finish::Finish;
+use super::settle::End;
 use super::{Admitted, Guard, ReplySlot, Shared, Unreplied};
-use crate::audit::Ending;
 use crate::protocol::Role;
 use crate::provider::Answer;
 use crate::reject::{Code, Rejection, Shape, reported};
@@ -27,18 +27,6 @@ const PARTING: Duration = Duration::from_millis(5);
 /// to end its transfer so that the connection can be used again.
 const LINGER: Duration = Duration::from_millis(100);
 
-/// How the events came to an end.
-enum Finish {
-    /// With the protocol's last event, which is still to be sent.
-    Whole(Bytes),
-    /// With an error that the provider reports; its JSON, still to be sent.
-    Reported(Bytes),
-    /// In any other way.
-    Broken(Rejection),
-    /// Nobody listens any more.
-    CallerGone,
-}
-
 /// The way from the provider to the caller.
 struct Channel<'s> {
     search: ReplySearch<'s>,
@@ -50,33 +38,17 @@ struct Channel<'s> {
 
 /// Runs an exchange whose reply is an event stream.
 pub(super) async fn run(admitted: Admitted, mut answer: Answer, shared: &Shared, slot: ReplySlot) {
-    let Admitted {
-        request,
-        trace,
-        facts,
-        turn,
-        vault,
-        started,
-        deadline,
-        pledge,
-    } = admitted;
-    let session = Some(turn.reference().to_owned());
-    let mut settlement = Settlement {
-        request: request.clone(),
-        trace,
-        turn,
-        started,
-        pledge,
-    };
+    let (mut settlement, rest) = admitted.split();
+    let request = settlement.request.clone();
     let (sender, body) = ReplyBody::channel(DEPTH);
     let mut channel = Channel {
-        search: shared.search(&facts, &vault),
+        search: shared.search(&rest.facts, &rest.vault),
         reader: Reader::new(shared.limits.event),
         sender: sender.clone(),
-        guard: Guard::new(shared.lease, deadline, shared.cut.clone()),
+        guard: Guard::new(shared.lease, rest.deadline, shared.cut.clone()),
         idle: shared.timeouts.idle,
     };
-    let finish = if slot.answer(events(body), session) {
+    let finish = if slot.answer(events(body), rest.session) {
         channel.pump(&mut answer, &mut settlement.turn).await
     } else {
         Finish::CallerGone
@@ -90,33 +62,24 @@ pub(super) async fn run(admitted: Admitted, mut answer: Answer, shared: &Shared,
     let settled = settlement
         .settle(shared, channel.search.into_findings(), end)
         .await;
-    let last_word = match (settled, finish) {
-        (_, Finish::CallerGone) => return,
-        (Ok(()), Finish::Whole(last)) => {
+    let last_word = match finish.recorded(settled, shared) {
+        Finish::CallerGone => return,
+        Finish::Whole(last) => {
             close(sender, last, shared.timeouts.idle).await;
             return linger(&mut answer).await;
         }
-        (Ok(()), Finish::Reported(error)) => report(shared, &error, request.as_str()),
-        (Ok(()), Finish::Broken(rejection)) => error_event(shared, &rejection, request.as_str()),
-        (Err(code), _) => error_event(shared, &code.into(), request.as_str()),
+        Finish::Reported(error) => report(shared, &error, request.as_str()),
+        Finish::Broken(rejection) => {
+            let shape = shared.protocol.shape();
+            framed(shape, &rejection.json(shape, request.as_str()))
+        }
     };
     let _parted = tokio::time::timeout(shared.timeouts.idle, part(sender, last_word)).await;
 }
 
-impl Finish {
-    fn ending(&self) -> Ending {
-        match self {
-            Self::Whole(_) => Ending::Done,
-            Self::Reported(_) => Ending::Error,
-            Self::Broken(rejection) => ending(rejection),
-            Self::CallerGone => Ending::CallerGone,
-        }
-    }
-}
-
 impl Channel<'_> {
     /// Passes events on until the stream ends in one way or another.
-    async fn pump(&mut self, answer: &mut Answer, turn: &mut Turn) -> Finish {
+    async fn pump(&mut self, answer: &mut Answer, turn: &mut Turn) -> Finish<Bytes> {
         loop {
             let next = self
                 .guard
@@ -157,7 +120,12 @@ impl Channel<'_> {
     }
 
     /// Takes bytes of the provider's; what may be passed on goes to `out`.
-    fn feed(&mut self, bytes: &[u8], out: &mut BytesMut, names: &Names<'_>) -> Option<Finish> {
+    fn feed(
+        &mut self,
+        bytes: &[u8],
+        out: &mut BytesMut,
+        names: &Names<'_>,
+    ) -> Option<Finish<Bytes>> {
         if self.reader.push(bytes).is_err() {
             return Some(Finish::Broken(Code::ProviderTooLarge.into()));
         }
@@ -179,7 +147,7 @@ impl Channel<'_> {
         event: &Event,
         out: &mut BytesMut,
         names: &Names<'_>,
-    ) -> Result<Option<Finish>, Rejection> {
+    ) -> Result<Option<Finish<Bytes>>, Rejection> {
         let flow = self.search.event(event, names)?;
         out.extend_from_slice(&flow.frames);
         let held = flow.held.unwrap_or_default();
@@ -192,7 +160,12 @@ impl Channel<'_> {
 
     /// The provider's bytes have ended, with or without a reason. An event that no blank line
     /// closed still counts if it is whole; then everything held is released.
-    fn cut(&mut self, out: &mut BytesMut, reason: Rejection, names: &Names<'_>) -> Option<Finish> {
+    fn cut(
+        &mut self,
+        out: &mut BytesMut,
+        reason: Rejection,
+        names: &Names<'_>,
+    ) -> Option<Finish<Bytes>> {
         if let Some(event) = self.reader.finish() {
             match self.event(&event, out, names) {
                 Ok(Some(finish)) => return Some(finish),
@@ -228,13 +201,6 @@ fn report(shared: &Shared, error: &[u8], request: &str) -> Bytes {
     // There is no status any more; it only gives a type to errors that have none.
     let error = reported(shape, StatusCode::BAD_GATEWAY, error, request);
     framed(shape, &error)
-}
-
-/// The failure as an event in the protocol's own form.
-fn error_event(shared: &Shared, rejection: &Rejection, request: &str) -> Bytes {
-    shared.metrics.refused(rejection.code());
-    let shape = shared.protocol.shape();
-    framed(shape, &rejection.json(shape, request))
 }
 
 fn framed(shape: Shape, error: &[u8]) -> Bytes {
