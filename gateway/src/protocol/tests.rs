@@ -261,7 +261,7 @@ fn what_is_sent_once_may_go_on_in_the_next_event() {
     for (protocol, json) in [
         (
             &OpenAiChat as &dyn Protocol,
-            r#"{"id":"c","object":"o","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null,"logprobs":null}],"usage":null}"#,
+            r#"{"id":"c","object":"o","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null,"logprobs":null}],"usage":null,"obfuscation":"k3Jd"}"#,
         ),
         (
             &Anthropic,

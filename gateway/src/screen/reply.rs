@@ -47,6 +47,8 @@ pub struct ReplySearch<'s> {
     waiting: Option<Bytes>,
     /// Texts that the next event goes on with, by their places there.
     moving: Vec<(String, Pieces)>,
+    /// Texts that events say again and again, by their places.
+    said: BTreeMap<String, String>,
     memory: Memory,
     findings: Findings,
     /// Keys and words that hold nothing.
@@ -93,6 +95,7 @@ impl<'s> ReplySearch<'s> {
             pieces: BTreeMap::new(),
             waiting: None,
             moving: Vec::new(),
+            said: BTreeMap::new(),
             memory: Memory::default(),
             findings: Findings::default(),
             plain: HashSet::new(),

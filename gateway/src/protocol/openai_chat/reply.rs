@@ -86,6 +86,8 @@ pub(super) fn event(node: Node<'_>, place: &Place<'_>, facts: &Facts) -> Part {
 /// compared with those of the next one.
 fn unlisted(node: Node<'_>, place: &Place<'_>, words: &[&str]) -> Part {
     match ancestor(node, place, 0) {
+        // Letters by chance, so that all chunks are of one length.
+        _ if words == ["obfuscation"] => Part::Whole,
         Some(root) if has_error(root) => Part::Whole,
         Some(root) if root.get("choices").is_some() => {
             let choice = ancestor(node, place, 2).filter(|_| words.first() == Some(&"choices"));
@@ -100,12 +102,13 @@ fn unlisted(node: Node<'_>, place: &Place<'_>, words: &[&str]) -> Part {
 
 /// Whether an event may hold a text that only the next one goes on with.
 pub(super) fn may_be_head(event: Node<'_>) -> bool {
-    const CHUNK: [&str; 8] = [
+    const CHUNK: [&str; 9] = [
         "choices",
         "created",
         "id",
         "model",
         "object",
+        "obfuscation",
         "service_tier",
         "system_fingerprint",
         "usage",

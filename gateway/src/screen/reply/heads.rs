@@ -20,6 +20,10 @@ const SHORTEST_WORD: usize = 3;
 /// Texts shorter than this may be fragments of which one happens to begin as the other.
 const SHORTEST_START: usize = 8;
 
+/// How many texts that are said again are remembered, and how long they may be.
+const MOST_SAID: usize = 64;
+const LONGEST_SAID: usize = 256;
+
 /// A text of an event that others may go on with.
 struct Open {
     spot: Spot,
@@ -34,7 +38,10 @@ impl ReplySearch<'_> {
         let root = document.root();
         self.protocol.may_be_head(root)
             && self.protocol.role(root) == Role::Middle
-            && self.open_texts(document).iter().any(|open| open.is_head)
+            && self
+                .open_texts(document)
+                .iter()
+                .any(|open| open.is_head && self.said.get(&open.spot.place) != Some(&open.text))
     }
 
     /// What the event that waits became, now that the next one is there or there is none.
@@ -49,6 +56,9 @@ impl ReplySearch<'_> {
         };
         let document = self.parse(&data)?;
         let goes_on = next.map_or_else(BTreeMap::new, |next| self.links(&document, next));
+        if let Some(next) = next {
+            self.notice(&document, next);
+        }
         // What stood there before belongs to something that ended without saying so.
         let begins = |place: &str| {
             let mut links = goes_on.iter();
@@ -119,6 +129,25 @@ impl ReplySearch<'_> {
             (!again).then(|| (head.spot.place.clone(), next.spot.place.clone()))
         });
         links.collect()
+    }
+
+    /// Remembers texts that are said again and again, such as the name of who serves a model: events
+    /// do not wait for those.
+    fn notice(&mut self, waiting: &Document<'_>, next: &Document<'_>) {
+        let behind = self.open_texts(next);
+        for open in self
+            .open_texts(waiting)
+            .into_iter()
+            .filter(|open| open.is_head)
+        {
+            let again = |other: &Open| {
+                other.spot.place == open.spot.place && says_again(&open.text, &other.text)
+            };
+            let room = self.said.len() < MOST_SAID && open.text.len() <= LONGEST_SAID;
+            if room && behind.iter().any(again) {
+                self.said.insert(open.spot.place, open.text);
+            }
+        }
     }
 
     fn open_texts(&self, document: &Document<'_>) -> Vec<Open> {

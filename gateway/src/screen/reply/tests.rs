@@ -450,6 +450,28 @@ fn what_is_complete_in_an_event_stays_in_it() {
 }
 
 #[test]
+fn chunks_that_say_the_same_again_do_not_wait() {
+    let talk = Talk::new();
+    let facts = facts(true);
+    let rules = (&talk.engine, &talk.policy);
+    let mut search = ReplySearch::new(&OpenAiChat, &facts, rules, &talk.vault, Limits::default());
+    let mut waited = Vec::new();
+    for provider in ["Novita", "Novita", "Novita", "Other", "Other", "Other"] {
+        let data = format!(
+            r#"{{"choices":[{{"index":0,"delta":{{"content":"a b. "}}}}],"provider":"{provider}","obfuscation":"k3Jd"}}"#
+        );
+        let event = Event {
+            name: None,
+            data: data.into(),
+        };
+        let flow = search.event(&event, &Names).ok().unwrap();
+        let shown = String::from_utf8(flow.frames.to_vec()).unwrap();
+        waited.push(!shown.contains(provider));
+    }
+    assert_eq!(waited, [true, false, false, true, false, false]);
+}
+
+#[test]
 fn members_whose_keys_are_masked_alike_are_all_shown() {
     let talk = Talk::new();
     let members = r#"{"a@one.example":1,"b@two.example":2,"c":3}"#;
