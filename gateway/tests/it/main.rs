@@ -14,6 +14,7 @@ mod canaries;
 mod cli;
 mod endings;
 mod errors;
+mod extremes;
 mod faults;
 mod gate;
 #[cfg(feature = "model")]
