@@ -4,23 +4,23 @@ use std::io;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::{Request, Response};
+use http::{Request, Response, Version as Spoken};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::net::TcpStream;
-use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_rustls::server::TlsStream;
 use tokio_util::either::Either;
 use tokio_util::sync::CancellationToken;
 
+use super::activity::{Activity, Begun, Delivered};
+use super::caller::Line;
 use super::connections::Place;
 use super::route;
 use super::tls::Front;
@@ -28,7 +28,6 @@ use crate::config::Config;
 use crate::pipeline::Gateway;
 use crate::reject::Code;
 use crate::telemetry::{Handshake, TlsMetrics};
-use crate::wire::body::ReplyBody;
 use crate::wire::framing::{self, Lengths, Watched};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -39,35 +38,8 @@ const MAX_STREAMS: u32 = 256;
 const PING_EVERY: Duration = Duration::from_secs(30);
 const PING_PATIENCE: Duration = Duration::from_secs(10);
 
-/// What the requests of a connection tell its time limits.
-#[derive(Default)]
-struct Activity {
-    running: AtomicUsize,
-    /// Requests so far; a change means that the connection is in use.
-    begun: AtomicU64,
-    first: Notify,
-}
-
-/// A request that has no answer yet; over h2 it may be dropped before it has one.
-struct Begun<'a>(&'a Activity);
-
-impl<'a> Begun<'a> {
-    fn new(activity: &'a Activity) -> Self {
-        activity.running.fetch_add(1, Ordering::Relaxed);
-        activity.begun.fetch_add(1, Ordering::Relaxed);
-        activity.first.notify_one();
-        Self(activity)
-    }
-}
-
-impl Drop for Begun<'_> {
-    fn drop(&mut self) {
-        self.0.running.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 /// A connection's bytes, deciphered where the listener speaks TLS.
-type Stream = Either<TcpStream, TlsStream<TcpStream>>;
+type Stream = Either<Line, TlsStream<TcpStream>>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Version {
@@ -94,22 +66,27 @@ pub(super) async fn serve(
     let Ok(Ok((stream, version, before))) = begun else {
         return;
     };
-    let lengths = Arc::new(Lengths::default());
-    let io = TokioIo::new(Watched::new(stream, before, Arc::clone(&lengths)));
+    let line = match &stream {
+        Either::Left(line) if version == Version::One => Some(line.clone()),
+        _ => None,
+    };
+    let config = &gateway.config;
+    let (lengths, idle) = (Arc::new(Lengths::default()), config.timeouts.idle);
+    let io = TokioIo::new(Watched::new(stream, before, Arc::clone(&lengths), idle));
     let activity = Arc::new(Activity::default());
+    let (one, two) = (http1(config, line.is_some()), http2(config));
     let limits = Limits {
         deadline,
         activity: Arc::clone(&activity),
         place,
         stop,
+        line,
     };
-    let config = &gateway.config;
-    let (one, two, idle) = (http1(config), http2(config), config.timeouts.idle);
     let service = service_fn(move |request: Request<Incoming>| {
         let (gateway, lengths) = (Arc::clone(&gateway), Arc::clone(&lengths));
         let activity = Arc::clone(&activity);
         async move {
-            let answer = answer(gateway, request, peer, &lengths, &activity).await;
+            let answer = answer(gateway, request, peer, &lengths, activity).await;
             Ok::<_, std::convert::Infallible>(answer)
         }
     });
@@ -129,9 +106,12 @@ pub(super) async fn serve(
     }
 }
 
-fn http1(config: &Config) -> http1::Builder {
+/// With `half_close`, hyper does not take a caller that has closed its sending side for one that has
+/// gone; [`Line::gone`] finds out. Over TLS whoever closes one side closes both.
+fn http1(config: &Config, half_close: bool) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
+        .half_close(half_close)
         .timer(TokioTimer::new())
         .header_read_timeout(config.timeouts.headers)
         .max_buf_size(config.limits.headers.max(SMALLEST_BUFFER))
@@ -155,16 +135,26 @@ async fn answer(
     request: Request<Incoming>,
     peer: IpAddr,
     lengths: &Lengths,
-    activity: &Activity,
-) -> Response<ReplyBody> {
-    let _begun = Begun::new(activity);
+    activity: Arc<Activity>,
+) -> Response<Delivered> {
+    let begun = Begun::new(activity);
     let (version, headers) = (request.version(), request.headers());
     // Both always: `check` keeps count of what it has seen.
     let framing = lengths
         .check(version, headers)
         .map_err(|_| Code::FramingAmbiguous);
     let head = framing.and(framing::host(version, headers).map_err(|_| Code::HostMalformed));
-    route::answer(gateway, request, peer, head).await
+    let waiting = begun.waiting(version == Spoken::HTTP_11);
+    let idle = gateway.config.timeouts.idle;
+    let tracker = gateway.tracker.clone();
+    let mut answer = route::answer(gateway, request, peer, head).await;
+    drop(waiting);
+    if version == Spoken::HTTP_2
+        && let Some(feeding) = answer.body_mut().feed(idle)
+    {
+        tracker.spawn(feeding);
+    }
+    answer.map(|body| begun.deliver(body))
 }
 
 /// What comes before the first head: the TLS handshake, if there is one, and HTTP/2's preface.
@@ -174,7 +164,7 @@ async fn begin(
     metrics: &TlsMetrics,
 ) -> io::Result<(Stream, Version, Bytes)> {
     let Some(front) = front else {
-        let mut stream = Stream::Left(stream);
+        let mut stream = Stream::Left(Line::new(stream));
         let (version, before) = preface(&mut stream).await?;
         return Ok((stream, version, before));
     };
@@ -244,6 +234,8 @@ struct Limits {
     activity: Arc<Activity>,
     place: Place,
     stop: CancellationToken,
+    /// To be watched by us: plain HTTP/1.1.
+    line: Option<Line>,
 }
 
 impl Limits {
@@ -264,23 +256,35 @@ impl Limits {
             () = self.activity.first.notified() => self.place.speaks(),
         }
         let mut stopping = false;
+        let mut last = None;
+        let mut gone = pin!(gone(self.line.as_ref(), &self.activity));
         loop {
-            let begun = self.activity.begun.load(Ordering::Relaxed);
+            let begun = self.activity.begun();
             tokio::select! {
                 _ = connection.as_mut() => return,
+                () = gone.as_mut() => return,
                 () = self.stop.cancelled(), if !stopping => {
                     stopping = true;
                     finish(connection.as_mut());
                 }
                 () = quiet(idle), if !stopping => {
-                    let unused = self.activity.begun.load(Ordering::Relaxed) == begun;
-                    if unused && self.activity.running.load(Ordering::Relaxed) == 0 {
+                    if self.activity.begun() == begun && !self.activity.runs() {
                         stopping = true;
                         finish(connection.as_mut());
+                        // What the caller has not taken by then, it will not take.
+                        last = idle.map(|idle| Instant::now() + idle);
                     }
                 }
+                () = sleep_until(last.unwrap_or(self.deadline)), if last.is_some() => return,
             }
         }
+    }
+}
+
+async fn gone(line: Option<&Line>, activity: &Activity) {
+    match line {
+        Some(line) => line.gone(activity).await,
+        None => std::future::pending().await,
     }
 }
 

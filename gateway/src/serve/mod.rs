@@ -1,5 +1,7 @@
 //! The listener: connections in, replies out, and an orderly stop. Knows transport, not agents.
 
+mod activity;
+mod caller;
 mod connection;
 mod connections;
 mod model;

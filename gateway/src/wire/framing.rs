@@ -14,12 +14,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Version};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Sleep;
 
 const NAME: &[u8] = b"content-length";
 
@@ -91,9 +93,11 @@ impl Lengths {
     }
 }
 
-/// A connection whose incoming bytes are watched, with bytes that were read before put in front.
+/// A connection whose incoming bytes are watched, with bytes that were read before put in front, and
+/// whose outgoing bytes must be taken in time.
 pub struct Watched<S> {
     stream: S,
+    stall: Stall,
     before: Bytes,
     lengths: Arc<Lengths>,
     /// How much of [`NAME`] the current line has matched; `None` once it cannot match any more.
@@ -101,10 +105,15 @@ pub struct Watched<S> {
 }
 
 impl<S> Watched<S> {
-    /// Watches `stream`, on which `before` has arrived already.
-    pub fn new(stream: S, before: Bytes, lengths: Arc<Lengths>) -> Self {
+    /// Watches `stream`, on which `before` has arrived already. If nothing of what is sent is taken
+    /// for `patience`, writing fails.
+    pub fn new(stream: S, before: Bytes, lengths: Arc<Lengths>, patience: Duration) -> Self {
         Self {
             stream,
+            stall: Stall {
+                patience,
+                waiting: None,
+            },
             before,
             lengths,
             matched: None,
@@ -137,6 +146,34 @@ impl<S> Watched<S> {
     }
 }
 
+/// A peer that takes nothing.
+struct Stall {
+    patience: Duration,
+    /// Set while something waits to be taken.
+    waiting: Option<Pin<Box<Sleep>>>,
+}
+
+impl Stall {
+    fn judge<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        outcome: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if outcome.is_ready() {
+            self.waiting = None;
+            return outcome;
+        }
+        let patience = self.patience;
+        let waiting = self
+            .waiting
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        waiting
+            .as_mut()
+            .poll(context)
+            .map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
 impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -162,11 +199,13 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.stall.judge(context, written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        self.stall.judge(context, flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -178,7 +217,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.stall.judge(context, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -192,7 +232,7 @@ mod tests {
 
     fn seen(chunks: &[&[u8]]) -> u64 {
         let lengths = Arc::new(Lengths::default());
-        let mut watched = Watched::new((), Bytes::new(), Arc::clone(&lengths));
+        let mut watched = Watched::new((), Bytes::new(), Arc::clone(&lengths), Duration::ZERO);
         chunks.iter().for_each(|chunk| watched.watch(chunk));
         lengths.seen.load(Ordering::Relaxed)
     }
@@ -216,6 +256,29 @@ mod tests {
         assert!(lengths.check(Version::HTTP_11, &headers).is_err());
         lengths.accounted.store(1, Ordering::Relaxed);
         assert!(lengths.check(Version::HTTP_11, &headers).is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_nobody_takes_is_not_waited_for() {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+        let patience = Duration::from_secs(9);
+        let (near, mut far) = tokio::io::duplex(16);
+        let mut watched = Watched::new(near, Bytes::new(), Arc::default(), patience);
+        let taking = async {
+            // Slowly, but something within every while.
+            let mut part = [0; 8];
+            for _ in 0..8 {
+                tokio::time::sleep(patience - Duration::from_secs(1)).await;
+                far.read_exact(&mut part).await.unwrap();
+            }
+        };
+        let (written, ()) = tokio::join!(watched.write_all(&[7; 64]), taking);
+        written.unwrap();
+        let start = tokio::time::Instant::now();
+        let error = watched.write_all(&[7; 64]).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert_eq!(start.elapsed().as_secs(), patience.as_secs());
     }
 
     #[test]

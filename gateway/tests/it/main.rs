@@ -17,6 +17,7 @@ mod errors;
 mod extremes;
 mod faults;
 mod gate;
+mod half_closed;
 #[cfg(feature = "model")]
 mod model;
 mod pieces;
