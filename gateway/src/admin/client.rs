@@ -71,6 +71,9 @@ fn alone(config: &Config, request: Request) -> Result<Answer, AskError> {
         if !request.changes() {
             return Ok(Office::reading_desk(config).await?.answer(request).await);
         }
+        if !request.begins() {
+            Office::must_be_there(config)?;
+        }
         let office = Office::open(config).await?;
         let answer = office.desk().answer(request).await;
         office.close().await?;

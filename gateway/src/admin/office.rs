@@ -25,6 +25,8 @@ use crate::{
 const TEND: Duration = Duration::from_millis(250);
 /// In how many of those rounds the store is brought up to the log once.
 const MEND_EVERY: u64 = 8;
+/// The first and the longest time between two warnings that the log's store takes nothing.
+const TELL: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(600));
 /// How long the log is offered it at the end.
 const LAST_TRIES: Duration = Duration::from_secs(2);
 
@@ -97,6 +99,14 @@ impl Office {
 
     /// A desk that only reads: nothing is written to the log, and nothing could be.
     pub(super) async fn reading_desk(config: &Config) -> Result<Desk, OfficeError> {
+        Self::must_be_there(config)?;
+        let vault = Vault::open(config).await?;
+        let sessions = vault.sessions(config, vault.store(), Arc::new(NoLog))?;
+        Ok(Desk::new(vault.callers, sessions, Arc::new(NoLog)))
+    }
+
+    /// Refuses where no gateway has run, instead of making a data directory there.
+    pub(super) fn must_be_there(config: &Config) -> Result<(), OfficeError> {
         let database = config.data_dir.join("sessions.redb");
         if !database
             .try_exists()
@@ -105,9 +115,7 @@ impl Office {
             let why = format!("no gateway has run in {}", config.data_dir.display());
             return Err(OfficeError::of("data directory")(why));
         }
-        let vault = Vault::open(config).await?;
-        let sessions = vault.sessions(config, vault.store(), Arc::new(NoLog))?;
-        Ok(Desk::new(vault.callers, sessions, Arc::new(NoLog)))
+        Ok(())
     }
 
     /// A desk over these parts.
@@ -135,10 +143,15 @@ impl Files {
     /// it is owed, brings the store up to it, and has it keep its files for as long as the store is
     /// behind.
     pub async fn tend(&self) {
-        let mut round: u64 = 0;
+        let (mut round, mut stall) = (0_u64, Stall::default());
         loop {
             tokio::time::sleep(TEND).await;
             self.book.pay();
+            let log = self.book.ledger().condition();
+            if stall.is_to_be_told(log.stalled, tokio::time::Instant::now()) {
+                let waiting = log.waiting;
+                tracing::warn!(waiting, "the log's store takes nothing; segments wait");
+            }
             if round.is_multiple_of(MEND_EVERY) {
                 self.sessions.mend(TEND).await;
             }
@@ -174,6 +187,29 @@ impl Files {
     fn hold(&self) {
         let behind = self.sessions.behind() > 0 || self.database.condition().failed();
         self.book.ledger().hold(behind);
+    }
+}
+
+/// How long the log's store has taken nothing, and when to say so next: less and less often.
+#[derive(Default)]
+struct Stall {
+    told: Option<(tokio::time::Instant, Duration)>,
+}
+
+impl Stall {
+    fn is_to_be_told(&mut self, stalled: bool, now: tokio::time::Instant) -> bool {
+        match self.told {
+            _ if !stalled => {
+                self.told = None;
+                false
+            }
+            Some((next, _)) if now < next => false,
+            told => {
+                let wait = told.map_or(TELL.0, |(_, wait)| (wait * 2).min(TELL.1));
+                self.told = Some((now + wait, wait));
+                true
+            }
+        }
     }
 }
 
@@ -313,4 +349,22 @@ async fn replay(sessions: &Sessions, recovery: Recovery) -> Result<(), OfficeErr
         tracing::warn!(failed, "sessions could not be brought up to the log");
     }
     recovery.complete().map_err(OfficeError::of("ledger"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stall_is_told_less_and_less_often_and_anew_after_its_end() {
+        let (mut stall, start) = (Stall::default(), tokio::time::Instant::now());
+        let mut told = Vec::new();
+        for second in 0..200 {
+            let now = start + Duration::from_secs(second);
+            if stall.is_to_be_told(second != 100, now) {
+                told.push(second);
+            }
+        }
+        assert_eq!(told, [0, 10, 30, 70, 101, 111, 131, 171]);
+    }
 }

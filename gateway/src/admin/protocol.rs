@@ -46,6 +46,11 @@ pub enum Request {
 }
 
 impl Request {
+    /// Whether it makes sense where no gateway has run: a data directory is made then.
+    pub fn begins(&self) -> bool {
+        matches!(self, Self::KeyCreate(_))
+    }
+
     /// Whether it changes anything, and so must be recorded.
     pub fn changes(&self) -> bool {
         match self {

@@ -112,7 +112,7 @@ impl CallerKeys {
         &self,
         new: NewCaller,
     ) -> Result<(Secret<String>, CallerRecord), CallerKeysError> {
-        check(&new)?;
+        new.check()?;
         let _alone = self.changing.lock().await;
         let token = random::credential(token::PREFIX)?;
         let digest = self
@@ -223,29 +223,35 @@ impl CallerKeys {
     }
 }
 
-fn check(new: &NewCaller) -> Result<(), CallerKeysError> {
-    let printable = |text: &str| {
-        (1..=64).contains(&text.chars().count()) && !text.chars().any(char::is_control)
-    };
-    if !printable(&new.name) {
-        return Err(CallerKeysError::Invalid(
-            "a name has 1 to 64 printable characters",
-        ));
+impl NewCaller {
+    /// Whether a key can be made so.
+    ///
+    /// # Errors
+    /// [`CallerKeysError::Invalid`], which says what is wrong.
+    pub fn check(&self) -> Result<(), CallerKeysError> {
+        let printable = |text: &str| {
+            (1..=64).contains(&text.chars().count()) && !text.chars().any(char::is_control)
+        };
+        if !printable(&self.name) {
+            return Err(CallerKeysError::Invalid(
+                "a name has 1 to 64 printable characters",
+            ));
+        }
+        if !valid_tenant(&self.tenant) {
+            return Err(CallerKeysError::Invalid(
+                "a tenant has 1 to 64 of a-z 0-9 _ - and begins with a letter or a digit",
+            ));
+        }
+        // The agent's name stands in records, which hold plain words only.
+        let word = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
+        let plain = |agent: &str| (1..=64).contains(&agent.len()) && agent.bytes().all(word);
+        if !self.agent.as_deref().is_none_or(plain) {
+            return Err(CallerKeysError::Invalid(
+                "an agent has 1 to 64 of A-Z a-z 0-9 . _ -",
+            ));
+        }
+        Ok(())
     }
-    if !valid_tenant(&new.tenant) {
-        return Err(CallerKeysError::Invalid(
-            "a tenant has 1 to 64 of a-z 0-9 _ - and begins with a letter or a digit",
-        ));
-    }
-    // The agent's name stands in records, which hold plain words only.
-    let word = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
-    let plain = |agent: &str| (1..=64).contains(&agent.len()) && agent.bytes().all(word);
-    if !new.agent.as_deref().is_none_or(plain) {
-        return Err(CallerKeysError::Invalid(
-            "an agent has 1 to 64 of A-Z a-z 0-9 . _ -",
-        ));
-    }
-    Ok(())
 }
 
 /// A record as it is stored; the digest of the token is the row's name.

@@ -80,6 +80,9 @@ fn create(it: Create, output: &mut Output) -> Result<(), Failure> {
         tenant: it.tenant,
         agent: it.agent,
     };
+    // Before anything is opened, or made.
+    let fit = new.check();
+    fit.map_err(|error| Failure::Usage(error.to_string()))?;
     match it.place.ask(Request::KeyCreate(new))? {
         Answer::Created { token, key } => {
             output.note(&format!("key {} for tenant {}", key.id, key.tenant));

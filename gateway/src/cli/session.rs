@@ -8,7 +8,7 @@ use super::{
 use crate::{
     admin::{Answer, Request},
     clock::rfc3339,
-    session::SessionView,
+    session::{SessionView, is_reference},
 };
 
 #[derive(clap::Subcommand)]
@@ -29,6 +29,19 @@ pub(super) struct One {
     reference: String,
     #[command(flatten)]
     place: Place,
+}
+
+impl One {
+    /// The reference, if it is one, and where to ask.
+    fn named(self) -> Result<(String, Place), Failure> {
+        let Self { reference, place } = self;
+        if is_reference(&reference) {
+            Ok((reference, place))
+        } else {
+            let what = "not a session's reference: s_ and 26 characters";
+            Err(Failure::Usage(what.to_owned()))
+        }
+    }
 }
 
 #[derive(clap::Args)]
@@ -55,12 +68,12 @@ pub(super) struct Show {
 pub(super) fn run(command: Command, output: &mut Output) -> Result<(), Failure> {
     match command {
         Command::Erase(it) => {
-            let One { reference, place } = it;
+            let (reference, place) = it.named()?;
             done(place.ask(Request::SessionErase { reference })?)
         }
         Command::List(it) => list(it, output),
         Command::Revoke(it) => {
-            let One { reference, place } = it;
+            let (reference, place) = it.named()?;
             done(place.ask(Request::SessionRevoke { reference })?)
         }
         Command::Show(it) => show(it, output),
@@ -97,7 +110,7 @@ fn row(session: &SessionView) -> Vec<String> {
 }
 
 fn show(it: Show, output: &mut Output) -> Result<(), Failure> {
-    let One { reference, place } = it.one;
+    let (reference, place) = it.one.named()?;
     let session = match place.ask(Request::SessionShow { reference })? {
         Answer::Session(session) => session,
         other => return Err(unexpected(other)),

@@ -282,8 +282,16 @@ impl Running {
         let metrics = Arc::clone(&self.gateway.metrics);
         let (book, stop) = (self.gateway.book.clone(), self.stop.clone());
         let store = self.store.clone();
+        let (log, failed) = (book.clone(), store.clone());
         Health {
-            metrics: Arc::new(move || metrics.render()),
+            metrics: Arc::new(move || {
+                let waiting = log.ledger().condition().waiting;
+                metrics
+                    .log_waiting
+                    .set(waiting.try_into().unwrap_or(i64::MAX));
+                metrics.store_failed.set(failed.failed().into());
+                metrics.render()
+            }),
             ready: Arc::new(move || {
                 let log = book.ledger().condition();
                 !log.failed && !log.disk_full && !store.failed() && !stop.is_cancelled()

@@ -107,7 +107,7 @@ pub(super) fn locate(key: &TenantKey, id_digest: &[u8; 32]) -> Location {
 }
 
 /// Whether a text has the form of a reference: `s_` and 26 characters of lower-case base32.
-pub(super) fn is_reference(text: &str) -> bool {
+pub fn is_reference(text: &str) -> bool {
     text.strip_prefix(REFERENCE).is_some_and(|rest| {
         rest.len() == 26
             && rest

@@ -30,6 +30,7 @@ use gatehouse_envelope::{
 };
 
 pub use crate::audit::{Link, SessionEnding};
+pub use begin::is_reference;
 pub use end::Swept;
 pub use error::{Absence, SessionError};
 pub use find::SessionView;

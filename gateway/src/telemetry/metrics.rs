@@ -80,6 +80,10 @@ pub struct Metrics {
     pub exchanges: Gauge,
     /// Open connections of callers.
     pub connections: Gauge,
+    /// Segments of the log that its store does not have yet.
+    pub log_waiting: Gauge,
+    /// 1 while the session store takes nothing.
+    pub store_failed: Gauge,
     /// The listener's TLS.
     pub tls: TlsMetrics,
 }
@@ -123,6 +127,8 @@ impl Metrics {
             unresolved: Counter::default(),
             exchanges: Gauge::default(),
             connections: Gauge::default(),
+            log_waiting: Gauge::default(),
+            store_failed: Gauge::default(),
             tls: TlsMetrics::default(),
         };
         metrics.register();
@@ -174,6 +180,16 @@ impl Metrics {
             "connections",
             "Open connections of callers",
             metrics.connections.clone(),
+        );
+        registry.register(
+            "log_segments_waiting",
+            "Segments of the log that are not in its store yet",
+            metrics.log_waiting.clone(),
+        );
+        registry.register(
+            "session_store_failed",
+            "1 while the session store takes nothing",
+            metrics.store_failed.clone(),
         );
         metrics.tls.register(registry);
     }

@@ -264,3 +264,36 @@ fn health_is_0_beside_a_gateway_1_without_and_64_for_wrong_use() {
         assert_eq!(ran.status, 64, "{wrong:?} {}", ran.err);
     }
 }
+
+/// What cannot be done makes nothing.
+#[test]
+fn unfit_names_and_commands_without_a_gateway_make_no_data_directory() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let place = data.display().to_string();
+    let reference = format!("s_{}", "a".repeat(26));
+    for (status, arguments) in [
+        (64, &["key", "create", "--name", "a\nb"][..]),
+        (64, &["key", "create", "--name", ""]),
+        (64, &["key", "create", "--name", "n", "--tenant", "No"]),
+        (64, &["key", "create", "--name", "n", "--agent", "a b"]),
+        (64, &["session", "show", "gs_x"]),
+        (64, &["session", "revoke", "s_x"]),
+        (64, &["session", "erase", ""]),
+        (1, &["session", "erase", &reference]),
+        (1, &["session", "revoke", &reference]),
+        (1, &["session", "show", &reference]),
+        (1, &["session", "list"]),
+        (1, &["key", "list"]),
+        (1, &["key", "revoke", "k"]),
+    ] {
+        let arguments = [arguments, &["--data", &place]].concat();
+        let ran = run(&arguments, "");
+        assert_eq!(ran.status, status, "{arguments:?}: {}", ran.err);
+        assert!(!ran.err.is_empty() && ran.out.is_empty(), "{arguments:?}");
+        assert!(!data.exists(), "{arguments:?}");
+    }
+    let ran = run(&["key", "create", "--name", "n", "--data", &place], "");
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    assert!(data.exists() && ran.out.starts_with("gk_"));
+}

@@ -110,6 +110,7 @@ pub(crate) struct Shared {
     closing: AtomicBool,
     held: AtomicBool,
     disk_full: AtomicBool,
+    stalled: AtomicBool,
     waiting: AtomicU64,
     refused: AtomicU64,
 }
@@ -260,6 +261,7 @@ impl Ledger {
             failed: self.shared.has_failed(),
             disk_full: self.shared.disk_full.load(Ordering::Relaxed),
             waiting: self.shared.waiting.load(Ordering::Relaxed),
+            stalled: self.shared.stalled.load(Ordering::Relaxed),
         }
     }
 

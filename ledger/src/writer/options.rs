@@ -83,4 +83,6 @@ pub struct Condition {
     /// Files of the write-ahead log whose segments are not stored yet. More than a few mean that
     /// the store does not answer.
     pub waiting: u64,
+    /// The store refused the last thing that was put into it, or did not answer. It is tried again.
+    pub stalled: bool,
 }

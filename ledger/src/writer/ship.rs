@@ -150,12 +150,15 @@ impl Shipper {
         let mut ending = None;
         loop {
             match self.store.put_once(name, bytes) {
-                Ok(()) => return true,
+                Ok(()) => {
+                    self.shared.stalled.store(false, Ordering::Relaxed);
+                    return true;
+                }
                 Err(StoreError::Conflict | StoreError::Name) => {
                     self.shared.fail();
                     return false;
                 }
-                Err(_) => {}
+                Err(_) => self.shared.stalled.store(true, Ordering::Relaxed),
             }
             if self.shared.is_closing() {
                 let since = *ending.get_or_insert_with(Instant::now);
