@@ -8,8 +8,8 @@
 mod exchange;
 mod fault;
 mod report;
-mod segment;
-mod session;
+pub(crate) mod segment;
+pub(crate) mod session;
 mod stream;
 
 use std::collections::BTreeMap;

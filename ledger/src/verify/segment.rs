@@ -15,31 +15,31 @@ use crate::{
 use super::Fault;
 
 /// A stream as far as it was checked.
-pub(super) struct Position<'s> {
-    pub(super) writer: &'s str,
-    pub(super) tree: Tree,
+pub(crate) struct Position<'s> {
+    pub(crate) writer: &'s str,
+    pub(crate) tree: Tree,
     /// The digest of the last segment's stored bytes.
-    pub(super) previous: Option<Hash>,
-    pub(super) last_us: u64,
-    pub(super) end: End,
+    pub(crate) previous: Option<Hash>,
+    pub(crate) last_us: u64,
+    pub(crate) end: End,
     /// The number of the day of the segment at hand, once it was compared with where it is filed.
-    pub(super) day: Option<u64>,
+    pub(crate) day: Option<u64>,
     /// The last segment was signed by the deployment.
-    pub(super) by_deployment: bool,
+    pub(crate) by_deployment: bool,
     /// Memory that is used again for every line.
-    pub(super) memory: Memory,
+    pub(crate) memory: Memory,
 }
 
 /// How a stream ends so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     Closed,
     None,
     Recovered { cut: bool },
 }
 
 #[derive(Default)]
-pub(super) struct Memory {
+pub(crate) struct Memory {
     reader: LeafReader,
     scanner: Scanner,
     line: Vec<u8>,
@@ -47,16 +47,16 @@ pub(super) struct Memory {
 
 /// What of a record the rest of verification looks at.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Record<'r> {
-    pub(super) event: &'r [u8],
-    pub(super) kind: &'r str,
-    pub(super) state: Option<&'r str>,
-    pub(super) cut: bool,
-    pub(super) session: Option<&'r str>,
-    pub(super) sseq: Option<u64>,
-    pub(super) sprev: Option<&'r str>,
-    pub(super) request: Option<&'r str>,
-    pub(super) missing: Option<u64>,
+pub(crate) struct Record<'r> {
+    pub(crate) event: &'r [u8],
+    pub(crate) kind: &'r str,
+    pub(crate) state: Option<&'r str>,
+    pub(crate) cut: bool,
+    pub(crate) session: Option<&'r str>,
+    pub(crate) sseq: Option<u64>,
+    pub(crate) sprev: Option<&'r str>,
+    pub(crate) request: Option<&'r str>,
+    pub(crate) missing: Option<u64>,
 }
 
 /// A fault, and the number of the record where it is.
@@ -131,8 +131,8 @@ impl Position<'_> {
         }
     }
 
-    /// Checks a leaf and gives its time.
-    fn leaf(
+    /// Checks a leaf and gives its time. What recovery is about to sign must pass here too.
+    pub(crate) fn leaf(
         &mut self,
         line: &[u8],
         filed: &str,

@@ -12,7 +12,7 @@ use super::{Doubt, Fault, Report, segment::Record};
 use crate::{event::event_digest, tree::Hash};
 
 #[derive(Default)]
-pub(super) struct Sessions {
+pub(crate) struct Sessions {
     sessions: HashMap<Box<str>, Session>,
 }
 
@@ -38,7 +38,7 @@ struct Run {
 }
 
 impl Sessions {
-    pub(super) fn add(&mut self, record: &Record<'_>) {
+    pub(crate) fn add(&mut self, record: &Record<'_>) {
         let (Some(name), Some(sseq)) = (record.session, record.sseq) else {
             return;
         };
@@ -67,6 +67,13 @@ impl Sessions {
         if record.kind == "audit.gap" {
             session.declared.extend(record.missing);
         }
+    }
+
+    /// Whether two records of a session contradict each other. Holes are another matter.
+    pub(crate) fn contradict(&self) -> bool {
+        self.sessions
+            .values()
+            .any(|session| session.fault.is_some())
     }
 
     /// Reports on all sessions. If not every stream is `complete`, a hole is no contradiction.

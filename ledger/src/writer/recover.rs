@@ -18,12 +18,16 @@ use super::{OpenError, ship};
 use crate::{
     clock::{Clock, day},
     event::{Event, event_digest},
-    json::Scanner,
     leaf::{LeafReader, write_leaf},
     names,
     segment::{MAX_STORED, stored_digest, unpack},
     store::{LedgerStore, StoreError},
-    tree::{Hash, Tree, leaf_hash},
+    tree::{Hash, Tree},
+    verify::{
+        Fault,
+        segment::{End, Memory, Position, Record},
+        session::Sessions,
+    },
     wal::{self, Contents, Header, WalError, WalFile, push_frame},
 };
 
@@ -133,11 +137,11 @@ struct Log {
     /// The name of the last segment.
     last_name: Option<String>,
     last_us: u64,
-    /// Ends already with its recovery.
-    ended: bool,
+    end: End,
     cut: bool,
-    /// The files follow one another.
+    /// The files follow one another, and their records too.
     fits: bool,
+    sessions: Sessions,
     links: BTreeMap<String, SessionLink>,
 }
 
@@ -149,9 +153,10 @@ impl Log {
             tree: Tree::new(),
             last_name: None,
             last_us: 0,
-            ended: false,
+            end: End::None,
             cut: false,
             fits: true,
+            sessions: Sessions::default(),
             links: BTreeMap::new(),
         };
         let mut paths = fs::read_dir(dir)?
@@ -172,7 +177,7 @@ impl Log {
     fn add(&mut self, path: PathBuf, contents: &Contents) {
         let header = &contents.header;
         let first = self.certificate.is_none();
-        self.fits &= !self.ended && (first || self.tree == header.tree);
+        self.fits &= !self.is_recovered() && (first || self.tree == header.tree);
         if first {
             self.tree = header.tree.clone();
             self.last_name = header.previous.clone();
@@ -191,37 +196,37 @@ impl Log {
         self.files.push(path);
     }
 
-    /// Follows the lines of a file; none if one of them is no leaf of the stream.
+    /// Follows the lines of a file by the rules of verification, so that nothing is signed that would
+    /// not hold; none if a line breaks one.
     fn add_lines(&mut self, contents: &Contents) -> Option<()> {
-        let (mut reader, mut scanner) = (LeafReader::default(), Scanner::default());
-        for line in contents.lines.split_inclusive(|b| *b == b'\n') {
-            let line = line.strip_suffix(b"\n")?;
-            let leaf = reader.read(line, &contents.header.writer, self.tree.size())?;
-            let (mut kind, mut state, mut session, mut sseq) = (None, None, None, None);
-            let scanned = scanner.object(leaf.event, |key, value| match key {
-                "kind" => kind = value.text(),
-                "state" => state = value.text(),
-                "sid" => session = value.text(),
-                "sseq" => sseq = value.integer(),
-                _ => {}
-            });
-            scanned.ok()?;
-            self.ended = (kind, state) == (Some("writer.close"), Some("recovered"));
-            self.last_us = leaf.stamp.unix_us;
-            self.tree.push(leaf_hash(line));
-            if let (Some(session), Some(sseq)) = (session, sseq) {
-                let (session, digest) = (session.to_owned(), event_digest(leaf.event));
-                self.links.insert(
-                    session.clone(),
-                    SessionLink {
-                        session,
-                        sseq,
-                        digest,
-                    },
-                );
-            }
-        }
-        Some(())
+        let mut lines = contents.lines.split_inclusive(|b| *b == b'\n').peekable();
+        let writer = contents.header.writer.as_str();
+        let filed = lines.peek().and_then(|line| line.strip_suffix(b"\n"));
+        let filed = LeafReader::default().read(filed?, writer, self.tree.size())?;
+        let filed = day(filed.stamp.unix_us);
+        let mut position = Position {
+            writer,
+            tree: std::mem::take(&mut self.tree),
+            previous: None,
+            last_us: self.last_us,
+            end: self.end,
+            day: None,
+            by_deployment: false,
+            memory: Memory::default(),
+        };
+        let held = lines.try_for_each(|line| {
+            let line = line.strip_suffix(b"\n").ok_or(Fault::Leaf)?;
+            let (sessions, links) = (&mut self.sessions, &mut self.links);
+            position.leaf(line, &filed, &mut |record| {
+                sessions.add(record);
+                note(links, record);
+            })?;
+            Ok::<_, Fault>(())
+        });
+        self.end = position.end;
+        self.last_us = position.last_us;
+        self.tree = position.tree;
+        (held.is_ok() && !self.sessions.contradict()).then_some(())
     }
 
     /// Adds the record that ends the stream, in a file of its own; false if it cannot be.
@@ -232,7 +237,7 @@ impl Log {
         certificate: &str,
         clock: &dyn Clock,
     ) -> Result<bool, OpenError> {
-        if self.ended {
+        if self.is_recovered() {
             return Ok(true);
         }
         let mut event = Event::kind("writer.close");
@@ -261,9 +266,32 @@ impl Log {
             .map_err(|_| io::Error::other("not written"))?;
         file.sync()?;
         self.files.push(path);
-        self.ended = true;
+        self.end = End::Recovered { cut: self.cut };
         Ok(true)
     }
+
+    /// Ends already with its recovery.
+    fn is_recovered(&self) -> bool {
+        matches!(self.end, End::Recovered { .. })
+    }
+}
+
+/// Keeps the link of a session's record with the highest number: a record that was late comes behind
+/// others that follow it.
+fn note(links: &mut BTreeMap<String, SessionLink>, record: &Record<'_>) {
+    let (Some(session), Some(sseq)) = (record.session, record.sseq) else {
+        return;
+    };
+    if links.get(session).is_some_and(|link| link.sseq > sseq) {
+        return;
+    }
+    let digest = event_digest(record.event);
+    let link = SessionLink {
+        session: session.to_owned(),
+        sseq,
+        digest,
+    };
+    links.insert(session.to_owned(), link);
 }
 
 /// Stores every file as a segment; false if the store holds something that does not fit.
