@@ -3,6 +3,7 @@
 //! The search of a whole text and the question how much of a stream is settled are the same
 //! pass, so that they cannot disagree.
 
+mod field;
 mod hidden;
 mod memo;
 #[cfg(test)]
@@ -15,7 +16,6 @@ use crate::label::Label;
 use crate::normalise::{View, is_format};
 use crate::people;
 use crate::rule::{Candidate, Hit, Judge, Left, Rule, Tail};
-use crate::rules;
 use crate::scan::{Run, Session};
 use crate::tail::Extent;
 use crate::validate::context::{Beside, Context};
@@ -64,16 +64,12 @@ impl Search<'_, '_> {
     fn text(&mut self, source: &str) -> Result<Pass, ScanError> {
         let view = View::of(source);
         let text = view.text.as_ref();
-        let mut sink = Sink {
-            hits: Vec::new(),
-            settled: text.len(),
-            open: None,
-            steps: 0,
-        };
+        let mut sink = Sink::new(text.len());
         self.heads(text, &mut sink)?;
         self.words(text, &mut sink);
         self.people(text, &mut sink);
         self.field(text, &mut sink);
+        self.keyed(text, &mut sink)?;
         let mut pass = sink.map_back(source, &view);
         self.hidden(source, &mut pass)?;
         Ok(pass)
@@ -184,29 +180,6 @@ impl Search<'_, '_> {
         sink.hits
             .extend(found.hits.into_iter().map(|hit| (hit, "dictionary")));
     }
-
-    /// A text that is the whole value of a key such as `password`.
-    fn field(&self, text: &str, sink: &mut Sink) {
-        let Some(key) = self.key.filter(|_| self.depth == 0) else {
-            return;
-        };
-        if text.len() > JUDGED || !rules::names_secret(key) {
-            return;
-        }
-        sink.settled = 0;
-        let value = text.trim();
-        if let Some((label, score)) = rules::under_key(key, value) {
-            let start = text.len() - text.trim_start().len();
-            let hit = Hit {
-                start,
-                end: start + value.len(),
-                label,
-                score,
-                certain: false,
-            };
-            sink.hits.push((hit, "field"));
-        }
-    }
 }
 
 /// A head that matched.
@@ -265,6 +238,15 @@ struct Sink {
 }
 
 impl Sink {
+    fn new(settled: usize) -> Self {
+        Self {
+            hits: Vec::new(),
+            settled,
+            open: None,
+            steps: 0,
+        }
+    }
+
     fn opens(&mut self, open: Open) {
         if self
             .open

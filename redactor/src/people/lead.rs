@@ -27,57 +27,16 @@ pub(super) enum Lead {
 impl Lead {
     pub(super) fn before(text: &str, start: usize) -> Lead {
         let head = text.get(..start).unwrap_or_default();
-        let bytes = head.as_bytes();
-        match bytes.last() {
-            None => return Lead::Nothing,
-            Some(
-                b'.' | b'/' | b'\\' | b'@' | b'#' | b'$' | b'-' | b'&' | b'<' | b'{' | b'_' | b'~'
-                | b'%' | b'`',
-            ) => return Lead::Code,
-            Some(b':') if bytes.len() > 1 && bytes.get(bytes.len() - 2) == Some(&b':') => {
-                return Lead::Code;
-            }
-            _ => {}
-        }
-        let from = head.len().saturating_sub(REACH);
-        let near = head
-            .get(head.ceil_char_boundary(from)..)
-            .unwrap_or_default();
-        let kept = near.trim_end_matches(|c: char| {
-            matches!(
-                c,
-                ' ' | '\t'
-                    | '"'
-                    | '\''
-                    | '>'
-                    | ':'
-                    | '='
-                    | '|'
-                    | '*'
-                    | '('
-                    | '.'
-                    | ','
-                    | '\n'
-                    | '„'
-                    | '“'
-                    | '«'
-                    | '['
-                    | '\\'
-            )
-        });
-        let marks = near.get(kept.len()..).unwrap_or_default();
-        if marks.len() > MARKS {
+        if head.is_empty() {
             return Lead::Nothing;
         }
-        let begin = kept
-            .char_indices()
-            .rev()
-            .find(|(_, c)| !c.is_alphabetic() && !matches!(c, '_' | '-'))
-            .map_or(0, |(at, c)| at + c.len_utf8());
+        if is_code(head.as_bytes()) {
+            return Lead::Code;
+        }
+        let Some((kept, begin, marks)) = word_before(head) else {
+            return Lead::Nothing;
+        };
         let word = kept.get(begin..).unwrap_or_default();
-        if word.is_empty() || word.len() > LONGEST {
-            return Lead::Nothing;
-        }
         // `her maiden name is …`
         let told = matches!(
             word,
@@ -98,4 +57,32 @@ impl Lead {
             _ => Lead::Nothing,
         }
     }
+}
+
+/// Whether a mark stands right before that sets names of code, addresses and paths apart.
+fn is_code(head: &[u8]) -> bool {
+    match head {
+        [.., b':', b':'] => true,
+        [.., last] => b"./\\@#$-&<{_~%`".contains(last),
+        [] => false,
+    }
+}
+
+/// What stands near before a name without the marks between, where its last word begins, and
+/// those marks.
+fn word_before(head: &str) -> Option<(&str, usize, &str)> {
+    const BETWEEN: &[char] = &[
+        ' ', '\t', '"', '\'', '>', ':', '=', '|', '*', '(', '.', ',', '\n', '„', '“', '«', '[', '\\',
+    ];
+    let from = head.len().saturating_sub(REACH);
+    let near = head.get(head.ceil_char_boundary(from)..)?;
+    let kept = near.trim_end_matches(BETWEEN);
+    let marks = near.get(kept.len()..)?;
+    let begin = kept
+        .char_indices()
+        .rev()
+        .find(|(_, c)| !c.is_alphabetic() && !matches!(c, '_' | '-'))
+        .map_or(0, |(at, c)| at + c.len_utf8());
+    let length = kept.len() - begin;
+    (marks.len() <= MARKS && (1..=LONGEST).contains(&length)).then_some((kept, begin, marks))
 }

@@ -15,6 +15,7 @@ mod reader;
 mod uncased;
 mod words;
 
+use self::lists::{Kind, kind};
 use crate::label::Label;
 use crate::rule::Hit;
 
@@ -36,6 +37,30 @@ pub(crate) fn find(text: &str) -> Found {
         uncased::find(text, &mut found);
     }
     found
+}
+
+/// Whether a key says that its whole value is a person's name: `patient_name`, `lastName`.
+pub(crate) fn names_person(key: &str) -> bool {
+    let plain: String = key.chars().filter(|c| c.is_alphanumeric()).collect();
+    kind(&plain).is(Kind::FIELD)
+}
+
+/// Whether the value of such a field may be a name in whatever case: a few words of letters.
+pub(crate) fn may_be_name(value: &str) -> bool {
+    let inside = |c: char| c.is_alphabetic() || matches!(c, ' ' | '-' | '\'' | '’' | '.' | ',');
+    let words = value.split_whitespace();
+    let stop = words.clone().any(|word| {
+        let kind = kind(word);
+        kind.is(Kind::STOP)
+            && !kind.is(Kind::GIVEN)
+            && !kind.is(Kind::SURNAME)
+            && !kind.is(Kind::TITLE)
+    });
+    (2..=60).contains(&value.len())
+        && value.chars().all(inside)
+        && value.chars().filter(|c| c.is_alphabetic()).count() >= 2
+        && (1..=5).contains(&words.count())
+        && !stop
 }
 
 impl Found {

@@ -22,7 +22,7 @@ mod worth;
 use crate::label::Label;
 use crate::rule::{Check, Judge, Left, Rule, Tail};
 
-pub(crate) use cue::{Anchor, Scheme};
+pub(crate) use cue::{Anchor, CHECKED, Scheme, names_value};
 pub(crate) use names::{names_secret, under_key};
 use worth::Worth;
 

@@ -98,7 +98,8 @@ pub(super) const SCHEMES: &[Scheme] = &[Scheme {
 
 #[cfg(test)]
 mod tests {
-    use crate::rules::testing::{found, nothing};
+    use crate::rules::testing::{ENGINE, found, nothing};
+    use crate::{Direction, Field};
 
     #[test]
     fn dates_that_are_said_to_be_of_a_birth() {
@@ -121,5 +122,41 @@ mod tests {
         nothing("created 1981-05-21, updated 04/26/1958");
         nothing("born to run, released 1975-08-25 in the US");
         nothing("the dob column: varchar");
+    }
+
+    #[test]
+    fn the_key_of_a_field_is_a_cue() {
+        let find = |key, text: &str| -> Vec<(&str, String)> {
+            let field = Field {
+                key: Some(key),
+                direction: Direction::ToolOutput,
+            };
+            let found = ENGINE.find(text, field).unwrap();
+            found
+                .iter()
+                .map(|f| (f.label.as_str(), text[f.start..f.end].to_owned()))
+                .collect()
+        };
+        for (key, text, label) in [
+            ("customer_dob", "1990-01-02", "DATE_OF_BIRTH"),
+            ("passportNumber", "A07501764", "PASSPORT"),
+            ("pesel", "78042261005", "NATIONAL_ID"),
+            ("last_name", "zorblax", "PERSON"),
+            ("patientName", "Zorblax Quix", "PERSON"),
+            ("account_number", "000123456789", "BANK_ACCOUNT"),
+            ("login", "jdoe7", "USERNAME"),
+        ] {
+            assert_eq!(find(key, text), [(label, text.to_owned())], "{key}");
+        }
+        for (key, text) in [
+            ("created", "1990-01-02"),
+            ("account_id", "123456789012"),
+            ("patient_id", "123456"),
+            ("last_name", "null"),
+            ("product_name", "Wireless Mouse"),
+            ("passport_required", "yes"),
+        ] {
+            assert!(find(key, text).is_empty(), "{key}: {:?}", find(key, text));
+        }
     }
 }

@@ -11,6 +11,9 @@ mod people;
 mod things;
 mod value;
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use crate::label::Label;
 use crate::rule::{Candidate, Hit, Judge, Left, Rule, Tail};
 
@@ -51,7 +54,14 @@ const GLUE: &str = concat!(
     r#"(?:\\?["'`])?"#
 );
 
+/// The score of a value whose check digit is right.
+pub(crate) const CHECKED: u8 = 96;
+
 pub(super) fn rules() -> Vec<Rule> {
+    schemes().flat_map(Scheme::rules).collect()
+}
+
+fn schemes() -> impl Iterator<Item = &'static Scheme> {
     let own = [
         papers::SCHEMES,
         money::SCHEMES,
@@ -59,11 +69,52 @@ pub(super) fn rules() -> Vec<Rule> {
         people::SCHEMES,
         dated::SCHEMES,
     ];
-    own.into_iter()
-        .chain(super::national::schemes())
-        .flatten()
-        .flat_map(Scheme::rules)
-        .collect()
+    own.into_iter().chain(super::national::schemes()).flatten()
+}
+
+/// Whether a key ends with a cue: `customer_dob`, `passportNumber`.
+pub(crate) fn names_value(key: &str) -> bool {
+    static CUES: LazyLock<HashSet<String>> = LazyLock::new(|| {
+        let plain = |cue: &&str| cue.chars().filter(|c| c.is_alphanumeric()).collect();
+        schemes()
+            .flat_map(|scheme| scheme.cues)
+            .map(plain)
+            .collect()
+    });
+    const FOLLOWED: &[&str] = &["number", "num", "no", "nr", "id", "code", "value"];
+    let words = words(key);
+    let known = |words: &[String]| {
+        (0..words.len()).any(|from| {
+            words
+                .get(from..)
+                .is_some_and(|tail| CUES.contains(&tail.concat()))
+        })
+    };
+    let shorter = match words.split_last() {
+        Some((last, rest)) if FOLLOWED.contains(&last.as_str()) => rest,
+        _ => words.as_slice(),
+    };
+    known(&words) || known(shorter)
+}
+
+/// The words of a key in lower case: cut at marks and at humps.
+fn words(key: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut lower = false;
+    for c in key.chars() {
+        let hump = lower && c.is_uppercase();
+        if hump || !c.is_alphanumeric() {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut()
+            && c.is_alphanumeric()
+        {
+            word.extend(c.to_lowercase());
+        }
+        lower = c.is_lowercase();
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }
 
 impl Scheme {
@@ -116,6 +167,14 @@ impl Scheme {
         let (from, to) = self.value.read(rest)?;
         let value = rest.get(from..to).unwrap_or_default();
         let valid = self.check.is_some_and(|check| check(&self.compact(value)));
+        // `account_id`: an account of some service.
+        let service = self.label == Label::BANK_ACCOUNT
+            && words(cue)
+                .iter()
+                .any(|word| matches!(word.as_str(), "id" | "ids"));
+        if service {
+            return None;
+        }
         // `PESEL-20463348319`: a reference that was made up after the name of a number.
         let reference = cue.ends_with('-') && matches!(self.value, Value::Digits(..));
         if reference && (!valid || self.label == Label::DEVICE_ID) {
@@ -125,7 +184,7 @@ impl Scheme {
             start: candidate.head + from,
             end: candidate.head + to,
             label: self.label,
-            score: if valid { 96 } else { 90 },
+            score: if valid { CHECKED } else { 90 },
             certain: false,
         })
     }
