@@ -72,7 +72,8 @@ fn is_code(head: &[u8]) -> bool {
 /// those marks.
 fn word_before(head: &str) -> Option<(&str, usize, &str)> {
     const BETWEEN: &[char] = &[
-        ' ', '\t', '"', '\'', '>', ':', '=', '|', '*', '(', '.', ',', '\n', '„', '“', '«', '[', '\\',
+        ' ', '\t', '"', '\'', '>', ':', '=', '|', '*', '(', '.', ',', '\n', '„', '“', '«', '[',
+        '\\',
     ];
     let from = head.len().saturating_sub(REACH);
     let near = head.get(head.ceil_char_boundary(from)..)?;
