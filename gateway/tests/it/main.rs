@@ -16,14 +16,17 @@ mod endings;
 mod errors;
 mod extremes;
 mod faults;
+mod framing;
 mod gate;
 mod half_closed;
 #[cfg(feature = "model")]
 mod model;
 mod pieces;
 mod reported;
+mod sent;
 mod size;
 mod source;
+mod stream_ends;
 mod streams;
 mod tls;
 mod wire;
