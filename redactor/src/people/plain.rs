@@ -203,10 +203,7 @@ impl<'t> Reader<'t> {
     fn given_first(&mut self, start: usize, first: Word<'t>) -> Option<Name> {
         let word = first.kind.is(Kind::WORD) || first.kind.is(Kind::PLACE);
         // A capital inside a sentence is there for a reason.
-        let inside = self.text.get(..start).is_some_and(|head| {
-            head.strip_suffix(' ')
-                .is_some_and(|head| head.ends_with(|c: char| c.is_lowercase() || c == ','))
-        });
+        let inside = inside_sentence(self.text, start);
         let unknown = !first.shouts() && (!word || (inside && !first.kind.is(Kind::PLACE)));
         let (end, known) = self.tail(first, unknown);
         if end == first.end {
@@ -235,8 +232,7 @@ impl<'t> Reader<'t> {
         if !capital || refused || !second.well_cased() || !self.ends(second.end) {
             return None;
         }
-        let head = self.text.get(..start).unwrap_or_default();
-        let inside = head.ends_with(' ') && head.trim_end().ends_with(char::is_lowercase);
+        let inside = inside_sentence(self.text, start);
         let listed = second.kind.is(Kind::SURNAME) && !second.kind.is(Kind::GIVEN);
         let cases = inflected(first.text).is(Kind::GIVEN)
             && (inflected(second.text).is(Kind::SURNAME) || second.kind.is(Kind::SURNAME));
@@ -341,7 +337,7 @@ impl<'t> Reader<'t> {
             first.kind.is(Kind::GIVEN) && !first.kind.is(Kind::WORD) && !first.kind.is(Kind::PLACE);
         let before = self.text.get(..start).unwrap_or_default();
         // Slavic surnames in their cases, where no other name or adjective touches them.
-        let inside = before.ends_with(' ') && before.trim_end().ends_with(char::is_lowercase);
+        let inside = inside_sentence(self.text, start);
         let surname = inside && slavic_surname(first.text);
         if before.trim_end().ends_with(['{', '=', '<', '+'])
             || !(sure || surname)
@@ -363,4 +359,20 @@ impl<'t> Reader<'t> {
             score: 62,
         })
     }
+}
+
+/// Whether a word without a capital, and maybe a comma, stands right before: a capital is then
+/// there for a reason.
+fn inside_sentence(text: &str, start: usize) -> bool {
+    let from = text.ceil_char_boundary(start.saturating_sub(crate::validate::context::REACH));
+    let head = text.get(from..start).unwrap_or_default();
+    let Some(head) = head.strip_suffix(' ') else {
+        return false;
+    };
+    let head = head.strip_suffix(',').unwrap_or(head);
+    let word = head
+        .rsplit([' ', '\n', '\t', '(', '"'])
+        .next()
+        .unwrap_or_default();
+    word.starts_with(char::is_lowercase) && word.ends_with(char::is_lowercase)
 }

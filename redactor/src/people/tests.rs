@@ -82,3 +82,15 @@ fn what_was_missed_once() {
     person("Her maiden name is Ybarra", &["Ybarra"]);
     person("od AnnyKowalskiej na", &["AnnyKowalskiej"]);
 }
+
+#[test]
+fn words_of_other_languages_products_and_places() {
+    for text in [
+        "Bitte öffnen Sie das Menü und wählen Sie Drucker aus.",
+        "\"product\": \"Aurora Desk Lamp\"",
+        "led by Berlin and Madrid",
+        "deploy it with Kafka and Cassandra today",
+    ] {
+        nothing(text);
+    }
+}

@@ -98,6 +98,12 @@ alexandria lorraine bethlehem jericho zion eden santa maria jan jun jul mar vict
 apollo atlas titan zeus hera athena hermes orion leo aries gemini virgo libra nova terra gaia aurora star sun sky
 easter christmas noel new old san saint major general minor max min van val       page 
     trace case link doc run skip  trinity harmony genesis victory liberty justice unity
+berlin boston  basel odessa braga valencia    rio cali kingston
+melbourne  hobart wellington  manila bali  cleveland columbus atlanta
+raleigh  richmond trenton reno holland kenya burma cuba caesar  cassandra 
+ridge marshall monte carlo  ember aurora neo loki terra  storm atlas hue  
+elmo  newton pascal  ada  orin denver carmel monet rembrandt dell ford
+lincoln porsche chanel armani boss 
 ";
 
 pub(super) const STOPS: &str = "
@@ -143,6 +149,10 @@ el los las una unos unas es son en con por para y
 uma os nos nas com em por
 il lo gli uno con per tra fra
 w z na do od po za przez dla nad pod przy jest sa i oraz lub
+sie es man das weil dann nur auch hatten tu elle son ma ta sa comment car sans sur dans vers
+avant bien mal deja ella su sus este esta esa pero hasta mas aun dias era hay noi mio chi che
+dove prima gia mai sera ha hanno ela vos sem ola dia deze die boven dag han vi de din och eller
+om fore fran tack har til tak ona oni moj ale bo maja karta cena tai koska oli sen kim ama
 ";
 
 /// Words that make what stands before or behind them a street.

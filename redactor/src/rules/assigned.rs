@@ -90,7 +90,12 @@ pub(super) fn rules() -> Vec<Rule> {
 fn password(candidate: &Candidate<'_>) -> Option<Hit> {
     let head = candidate.text.get(candidate.start..candidate.head)?;
     let name = name_of(head);
-    if says_about(name) || !is_password_name(name) {
+    // `<PASSWORD_k7q2mz>` is a token of ours and no tag.
+    let token = candidate.previous() == Some(b'<')
+        && name.rsplit_once('_').is_some_and(|(label, digits)| {
+            digits.len() >= 6 && label.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
+        });
+    if token || says_about(name) || !is_password_name(name) {
         return None;
     }
     let quoted = candidate.quote.is_some();
