@@ -202,7 +202,8 @@ async fn each_bad_request_gets_its_error_and_one_record() {
     }
     assert_eq!(exchanges(&records).len(), cases.len());
     let text = serde_json::to_string(&records).unwrap();
-    assert!(!text.contains("lena") && !text.contains("4111"));
+    // Four digits alone stand in many a digest.
+    assert!(!text.contains("lena") && !text.contains("41111111"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
