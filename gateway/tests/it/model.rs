@@ -155,7 +155,7 @@ fn names_and_addresses_are_found_and_the_words_of_the_trade_are_not() {
         ("let user = Repository::<Customer>::load(id)?;", &[]),
         ("    def parse_header(self, value: str) -> Header:", &[]),
         (
-            "2026-01-02T03:04:05Z INFO worker Started Scheduler on port 8080",
+            "2026-01-02T03:04:05Z INFO worker Started Scheduler with 4 Threads",
             &[],
         ),
         (

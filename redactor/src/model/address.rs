@@ -82,6 +82,9 @@ impl Reader<'_> {
         let (street, town) = (best(&[Class::Street]), best(&[Class::City, Class::State]));
         let number = best(&[Class::Building, Class::Secondary]);
         let zip = best(&[Class::Zip]);
+        let written = |at: usize| capital(self.word(at)) && !loud(self.word(at));
+        let named = all().any(|at| self.chance(at, &[Class::Street]) >= MEMBER && written(at));
+        let named = named || self.is_small();
         if self.is_glued(start, end) || !digits {
             return None;
         }
@@ -89,10 +92,13 @@ impl Reader<'_> {
             Kind::Code => ADDRESS_IN_CODE,
             Kind::Prose | Kind::Value => ADDRESS,
         };
-        let at_street = street >= wanted && number.max(zip) >= MEMBER;
+        let at_street = named && street >= wanted && number.max(zip) >= MEMBER;
         let spelled = all().any(|at| self.place(at) >= MEMBER && !loud(self.word(at)));
         let at_town = zip >= ADDRESS_IN_CODE && town >= wanted && spelled;
-        (at_street || at_town).then_some(street.max(zip.min(town)))
+        // A line of an address that is written over several: `Suite 947`.
+        let unit = all().any(|at| lists::is_unit(self.word(at)));
+        let line = unit && end - start == self.words.len() && number >= wanted;
+        (at_street || at_town || line).then_some(street.max(zip.min(town)).max(number.min(wanted)))
     }
 
     /// Towns and states that are no part of an address that was found.

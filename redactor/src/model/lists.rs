@@ -26,6 +26,9 @@ pub(super) fn is_technical(word: &str) -> bool {
     TECHNICAL_WORDS.contains(word.to_lowercase().as_str())
 }
 
+/// Words that stand in front of things.
+pub(super) const DETERMINERS: &[&str] = &["a", "an", "any", "each", "every", "the", "this"];
+
 /// Words inside names: `de`, `van`, `bin`.
 pub(super) const PARTICLES: &[&str] = &[
     "af", "al", "ap", "av", "ben", "bin", "bint", "da", "das", "de", "degli", "dei", "del",

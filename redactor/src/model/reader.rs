@@ -15,14 +15,18 @@ pub(super) const MEMBER: f32 = 0.4;
 /// And one with a capital, which the network does not see.
 const CAPITAL_MEMBER: f32 = 0.25;
 /// Two such words side by side make a name if their chances add up to this.
-const PAIR: f32 = 0.75;
+const PAIR: f32 = 0.6;
 /// Where the key says that a person is meant.
 const NAMED: f32 = 0.4;
 /// What the best word of a name must have: in prose, and in what machines write.
-const NAME: f32 = 0.6;
+const NAME: f32 = 0.5;
+/// In prose behind the first word, where a capital says more.
+const CAPITAL_NAME: f32 = 0.35;
 pub(super) const NAME_IN_CODE: f32 = 0.8;
 /// A single word in what machines write.
 const LONE_IN_CODE: f32 = 0.97;
+/// A single word behind `the` or `a`, which things have and people hardly.
+const DETERMINED: f32 = 0.97;
 /// A name without any capital, and one that has nothing but capitals.
 const UNUSUAL: f32 = 0.85;
 /// The findings in one segment, in offsets of its text.
@@ -201,20 +205,34 @@ impl Reader<'_> {
         }
         let wanted = match self.setting.named {
             _ if capitals == 0 || (shouted && !self.setting.named) => UNUSUAL,
+            _ if real.len() == 1 && self.is_thing(start) => DETERMINED,
             true => NAMED,
+            false if capitals == real.len() && start > 0 => CAPITAL_NAME,
             false => NAME,
         };
         (best >= wanted || pair).then_some(best)
     }
 
-    /// Whether everything is written small, as in chat: only then may a name be.
-    fn is_small(&self) -> bool {
+    /// Whether an English determiner stands in front.
+    fn is_thing(&self, start: usize) -> bool {
+        start.checked_sub(1).is_some_and(|before| {
+            let word = self.word(before).to_lowercase();
+            self.near(before) && lists::DETERMINERS.contains(&word.as_str())
+        })
+    }
+
+    /// Whether everything is written small, as in chat: only then may a name be. A capital here
+    /// and there in the text around does not count.
+    pub(super) fn is_small(&self) -> bool {
         let (Some(first), Some(last)) = (self.words.first(), self.words.last()) else {
             return false;
         };
-        let all = self.text.get(first.range.start..last.range.end);
-        let loud = all.is_none_or(|text| text.chars().any(char::is_uppercase));
-        !loud && self.words.len() >= 3 && self.setting.kind != Kind::Code
+        let own = self.text.get(first.range.start..last.range.end);
+        let capitals = |text: &str| text.chars().filter(|c| c.is_uppercase()).count();
+        own.is_some_and(|own| capitals(own) == 0)
+            && self.words.len() >= 3
+            && self.setting.kind != Kind::Code
+            && capitals(self.text) * 100 <= self.text.len()
     }
 
     /// Whether the words are a part of something longer: a path, an identifier, a call.

@@ -184,6 +184,7 @@ fn technical_words_parts_of_code_and_small_words_are_no_names() {
         "Use path/Paul/x and Paul_x or Paul(1)",
         "let x = Paul;",
         "PostGres speaks",
+        "We use the Penrose here",
     ] {
         assert_eq!(names(text), Vec::<String>::new(), "{text}");
     }
@@ -199,6 +200,15 @@ fn an_address_goes_from_its_number_to_its_postcode() {
         )]
     );
     assert_eq!(found("the Street is long"), []);
+    assert_eq!(
+        found("Suite 14\n"),
+        [(Label::ADDRESS, "Suite 14".to_owned())]
+    );
+    assert_eq!(
+        found("Art. street 14 is read"),
+        [],
+        "no part of a street is written as one"
+    );
 }
 
 #[test]
