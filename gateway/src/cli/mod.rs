@@ -3,9 +3,11 @@
 //! 0: done. 1: it failed, or what was looked at does not hold. 2: could not tell. 64: wrong use,
 //! or a configuration with faults.
 
+mod blocks;
 mod check;
 mod demo;
 mod detect;
+mod explain;
 mod health;
 mod key;
 mod listing;
@@ -14,6 +16,7 @@ mod output;
 mod redact;
 mod search;
 mod session;
+mod sources;
 mod up;
 
 use std::ffi::OsString;
@@ -46,7 +49,7 @@ enum Command {
     Detect(detect::Arguments),
     /// Ask the gateway that runs here whether it is ready: exit 0 if it is, 1 if not.
     Health(health::Arguments),
-    /// Replace what is found in standard input, and write the rest as it is.
+    /// Replace what is found in standard input, files or folders, and write the rest as it is.
     Redact(redact::Arguments),
     /// Make, list and revoke callers' keys.
     #[command(subcommand)]

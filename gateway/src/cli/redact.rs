@@ -1,52 +1,143 @@
-//! `gatehouse redact`: standard input to standard output, with pseudonyms for what was found.
+//! `gatehouse redact`: texts with pseudonyms for what was found in them: standard input to
+//! standard output, or files and folders.
 //!
-//! Works in blocks of whole lines, so that a log of any length needs a few megabytes. Nothing is
-//! written of a block that could not be searched.
+//! Works in blocks, so that a log of any length needs a few megabytes. Nothing is written of a
+//! block that could not be searched.
 
-use std::io::{self, Read, Write};
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
 
 use gatehouse_envelope::digest::MacKey;
 use gatehouse_envelope::random;
 use gatehouse_redactor::body::{Means, redact_text};
-use gatehouse_redactor::{Direction, Engine, Field, Finding, Label, Pseudonyms, Vault};
+use gatehouse_redactor::{Label, Pseudonyms, Vault};
 
+use super::blocks::{self, FIELD};
 use super::search::Search;
-use super::{Failure, Output, redaction};
+use super::sources::{self, Bar};
+use super::{Failure, Output, explain, redaction};
 use crate::config::Redaction;
 use crate::model::Verdicts;
-
-/// A block is cut once this many bytes are at hand.
-const BLOCK: usize = 256 << 10;
-/// A text that cannot be cut anywhere in this many bytes is refused.
-const LONGEST: usize = 16 << 20;
-/// How far behind a cut the search could still see what stands before it.
-const REACH: usize = 2 * Engine::LONGEST_UNDECIDED;
-/// How many line ends are tried for a cut, before more input is awaited.
-const TRIES: usize = 64;
-
-const FIELD: Field<'static> = Field {
-    key: None,
-    direction: Direction::Prompt,
-};
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     /// A configuration whose redaction policy is used, instead of the built-in one.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Instead of the text, a JSON line for each value: its place, label, rule, score, and
+    /// whether the value itself, its key or the words beside it show what it is. Never the value.
+    #[arg(long)]
+    explain: bool,
+    /// Write each file under its name into this folder, instead of all to standard output.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     #[command(flatten)]
     model: Search,
+    /// Files, and folders with all that is in them; standard input if there is none.
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
 }
 
 pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let redaction = redaction(arguments.config.as_deref())?;
-    let names = Names::random()?;
-    let verdicts = arguments.model.verdicts(&redaction, output)?;
-    let out = output.stream();
-    redact(io::stdin().lock(), out, &redaction, &verdicts, &names)?;
-    out.flush()?;
-    Ok(())
+    let work = Work {
+        verdicts: arguments.model.verdicts(&redaction, output)?,
+        redaction,
+        names: Names::random()?,
+        explain: arguments.explain,
+    };
+    if arguments.paths.is_empty() {
+        if arguments.out.is_some() {
+            return Err(Failure::Usage("--out needs a PATH".to_owned()));
+        }
+        let out = output.stream();
+        work.text(io::stdin().lock(), "-", out)?;
+        return Ok(out.flush()?);
+    }
+    let sources = sources::under(&arguments.paths)?;
+    if sources.len() > 1 && arguments.out.is_none() && !arguments.explain {
+        let message = "several files need --out DIR, which is where they are written";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    let mut bar = Bar::new(sources.iter().map(|source| source.bytes).sum());
+    let mut failed = Vec::new();
+    for source in &sources {
+        let done = match &arguments.out {
+            Some(folder) => work.file_into(&source.path, &folder.join(&source.name), &mut bar),
+            None => work.file(&source.path, output.stream(), &mut bar),
+        };
+        if let Err(Failure::Failed(message) | Failure::Usage(message)) = done {
+            failed.push(format!("{}: {message}", source.path.display()));
+        }
+    }
+    output.stream().flush()?;
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Failed(failed.join("\n"))),
+    }
+}
+
+/// What is done to each text.
+struct Work {
+    redaction: Redaction,
+    verdicts: Verdicts,
+    names: Names,
+    explain: bool,
+}
+
+impl Work {
+    /// A file appears under its new name only when all of it was searched.
+    fn file_into(&self, from: &Path, to: &Path, bar: &mut Bar) -> Result<(), Failure> {
+        if let Some(folder) = to.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let mut partial = to.as_os_str().to_owned();
+        partial.push(".part");
+        let partial = PathBuf::from(partial);
+        let mut out = BufWriter::new(File::create_new(&partial)?);
+        let done = self
+            .file(from, &mut out, bar)
+            .and_then(|()| Ok(out.flush()?));
+        match done {
+            Ok(()) => Ok(fs::rename(&partial, to)?),
+            Err(failure) => {
+                fs::remove_file(&partial)?;
+                Err(failure)
+            }
+        }
+    }
+
+    fn file(&self, path: &Path, out: &mut impl Write, bar: &mut Bar) -> Result<(), Failure> {
+        let input = bar.reading(File::open(path)?);
+        self.text(input, &path.to_string_lossy(), out)
+    }
+
+    fn text(&self, input: impl Read, name: &str, out: &mut impl Write) -> Result<(), Failure> {
+        let Redaction { policy, engine } = &self.redaction;
+        blocks::each(input, engine, |block| {
+            if self.explain {
+                return explain::block(block, name, policy, &self.verdicts, out);
+            }
+            Ok(out.write_all(self.without_values(block.text)?.as_bytes())?)
+        })
+    }
+
+    fn without_values(&self, block: &str) -> Result<String, Failure> {
+        // A vault of its own for each block keeps the memory bounded; the key makes equal tokens.
+        let mut vault = Vault::new();
+        let Redaction { policy, engine } = &self.redaction;
+        let means = Means {
+            engine,
+            finder: &self.verdicts.finder(""),
+            policy,
+            names: &self.names,
+        };
+        let redacted = redact_text(block, FIELD, means, &mut vault);
+        redacted
+            .map(|(text, _)| text)
+            .map_err(|refusal| Failure::Failed(refusal.to_string()))
+    }
 }
 
 /// Pseudonyms that hold for one run: the same value gets the same token, and nobody can turn one
@@ -67,127 +158,24 @@ impl Pseudonyms for Names {
     }
 }
 
-fn redact(
-    mut input: impl Read,
-    out: &mut impl Write,
-    redaction: &Redaction,
-    verdicts: &Verdicts,
-    names: &Names,
-) -> Result<(), Failure> {
-    let mut bytes = Vec::with_capacity(2 * BLOCK);
-    loop {
-        let wanted = u64::try_from(BLOCK).unwrap_or(u64::MAX);
-        let ended = (&mut input).take(wanted).read_to_end(&mut bytes)? == 0;
-        let cut = {
-            let text = whole_characters(&bytes, ended)?;
-            let cut = if ended {
-                text.len()
-            } else {
-                cut(&redaction.engine, text)?
-            };
-            let block = text.get(..cut).unwrap_or_default();
-            out.write_all(block_without_values(block, redaction, verdicts, names)?.as_bytes())?;
-            cut
-        };
-        bytes.drain(..cut);
-        if ended {
-            return Ok(());
-        }
-        if bytes.len() > LONGEST {
-            let message = format!("a text of more than {LONGEST} bytes cannot be cut anywhere");
-            return Err(Failure::Failed(message));
-        }
-    }
-}
-
-fn block_without_values(
-    block: &str,
-    redaction: &Redaction,
-    verdicts: &Verdicts,
-    names: &Names,
-) -> Result<String, Failure> {
-    // A vault of its own for each block keeps the memory bounded; the key makes equal tokens.
-    let mut vault = Vault::new();
-    let Redaction { policy, engine } = redaction;
-    let means = Means {
-        engine,
-        finder: &verdicts.finder(""),
-        policy,
-        names,
-    };
-    let redacted = redact_text(block, FIELD, means, &mut vault);
-    redacted
-        .map(|(text, _)| text)
-        .map_err(|refusal| Failure::Failed(refusal.to_string()))
-}
-
-/// The text of the bytes, without a last character of which only a part has come.
-fn whole_characters(bytes: &[u8], ended: bool) -> Result<&str, Failure> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(text),
-        Err(error) if !ended && error.error_len().is_none() => {
-            let whole = bytes.get(..error.valid_up_to()).unwrap_or_default();
-            std::str::from_utf8(whole).map_err(|error| Failure::of("input", error))
-        }
-        Err(_) => Err(Failure::Failed("the input is not UTF-8".to_owned())),
-    }
-}
-
-/// Where a block may end: behind a line that nothing found after it depends on. 0 if more input
-/// is needed to tell.
-fn cut(engine: &Engine, text: &str) -> Result<usize, Failure> {
-    if text.len() < BLOCK {
-        return Ok(0);
-    }
-    let all = engine
-        .find(text, FIELD)
-        .map_err(|error| Failure::of("search", error))?;
-    let decided = text
-        .get(..engine.undecided(text, FIELD))
-        .unwrap_or_default();
-    for (at, _) in decided.rmatch_indices('\n').take(TRIES) {
-        let cut = at + 1;
-        let inside = all
-            .iter()
-            .any(|finding| finding.start < cut && cut < finding.end);
-        if !inside && stands_alone(engine, text, cut, &all)? {
-            return Ok(cut);
-        }
-    }
-    Ok(0)
-}
-
-/// Whether what follows the cut is found alike without what stands before it.
-fn stands_alone(engine: &Engine, text: &str, cut: usize, all: &[Finding]) -> Result<bool, Failure> {
-    let end = text.ceil_char_boundary(cut.saturating_add(2 * REACH));
-    let tail = text.get(cut..end).unwrap_or_default();
-    let alone = engine
-        .find(tail, FIELD)
-        .map_err(|error| Failure::of("search", error))?;
-    let near = |start: usize| start < REACH;
-    let alone = alone
-        .iter()
-        .map(|f| (f.start, f.label))
-        .filter(|f| near(f.0));
-    let together = all
-        .iter()
-        .filter(|finding| finding.start >= cut)
-        .map(|finding| (finding.start - cut, finding.label))
-        .filter(|finding| near(finding.0));
-    Ok(alone.eq(together))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn work(explain: bool) -> Work {
+        let redaction = redaction(None).expect("rules");
+        let (engine, policy) = (redaction.engine.clone(), redaction.policy.clone());
+        Work {
+            verdicts: Verdicts::of_rules(engine, policy),
+            redaction,
+            names: Names::random().expect("a key"),
+            explain,
+        }
+    }
+
     fn redacted(input: &[u8]) -> Result<String, Failure> {
         let mut out = Vec::new();
-        let names = Names::random()?;
-        let redaction = redaction(None)?;
-        let (engine, policy) = (redaction.engine.clone(), redaction.policy.clone());
-        let verdicts = Verdicts::of_rules(engine, policy);
-        redact(input, &mut out, &redaction, &verdicts, &names)?;
+        work(false).text(input, "-", &mut out)?;
         Ok(String::from_utf8(out).expect("UTF-8"))
     }
 
@@ -208,7 +196,7 @@ mod tests {
 
     #[test]
     fn what_is_harmless_passes_unchanged() {
-        for text in ["", "\n", "no newline at the end", "é\r\n\u{0}\n\n"] {
+        for text in ["", "\n", "no newline at the end", "é\r\n\n"] {
             assert_eq!(redacted(text.as_bytes()).expect("redacted"), text);
         }
     }
@@ -216,7 +204,7 @@ mod tests {
     #[test]
     fn a_value_across_the_border_of_two_blocks_is_found() {
         for shift in 0..40 {
-            let filler = "x".repeat(BLOCK - 20 - shift);
+            let filler = "x".repeat((256 << 10) - 20 - shift);
             let text = format!("{filler} jane.doe@example.com\nmore\n");
             let out = redacted(text.as_bytes()).expect("redacted");
             assert!(!out.contains("jane"), "{shift}");
@@ -227,5 +215,62 @@ mod tests {
     fn input_that_is_not_utf8_is_refused() {
         assert!(redacted(b"jane.doe@example.com \xff").is_err());
         assert!(redacted(b"cut \xc3").is_err());
+        assert!(redacted(b"PK\x03\x04\x00\x00 jane.doe@example.com").is_err());
+    }
+
+    #[test]
+    fn values_under_keys_of_json_lines_are_found() {
+        let out = redacted(b"{\"db_password\":\"horse battery\"}\n{\"n\":1}\n").expect("redacted");
+        assert!(!out.contains("horse"), "{out}");
+        assert!(out.ends_with("\n{\"n\":1}\n"));
+    }
+
+    #[test]
+    fn an_explanation_names_places_and_rules_and_no_text() {
+        let work = work(true);
+        let mut out = Vec::new();
+        let text = "a\nmail jane.doe@example.com\n{\"password\":\"hunter2x\"}\n";
+        work.text(text.as_bytes(), "f", &mut out)
+            .expect("explained");
+        let lines: Vec<serde_json::Value> = String::from_utf8(out)
+            .expect("UTF-8")
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"))
+            .collect();
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert_eq!(
+            (&lines[0]["line"], &lines[0]["label"]),
+            (&2.into(), &"EMAIL".into())
+        );
+        assert_eq!(
+            (&lines[0]["start"], &lines[0]["by"]),
+            (&7.into(), &"itself".into())
+        );
+        assert_eq!(
+            (&lines[1]["start"], &lines[1]["by"]),
+            (&41.into(), &"key".into())
+        );
+        assert!(!format!("{lines:?}").contains("jane") && !format!("{lines:?}").contains("hunter"));
+    }
+
+    #[test]
+    fn folders_are_mirrored_and_what_is_binary_is_told() {
+        let from = tempfile::tempdir().expect("a folder");
+        let to = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(from.path().join("sub")).expect("a folder");
+        std::fs::write(from.path().join("sub/a.txt"), "jane.doe@example.com").expect("written");
+        std::fs::write(from.path().join("b.bin"), b"\x00\xff").expect("written");
+        let arguments = Arguments {
+            config: None,
+            explain: false,
+            model: Search::none(),
+            out: Some(to.path().to_owned()),
+            paths: vec![from.path().to_owned()],
+        };
+        let error = run(&arguments, &mut Output::of_process()).expect_err("one file is binary");
+        assert!(format!("{error:?}").contains("b.bin"));
+        let out = std::fs::read_to_string(to.path().join("sub/a.txt")).expect("written");
+        assert!(out.starts_with("<EMAIL_"), "{out}");
+        assert!(!to.path().join("b.bin").exists());
     }
 }

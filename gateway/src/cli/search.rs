@@ -19,6 +19,15 @@ pub(super) struct Search {
 }
 
 impl Search {
+    /// Rules alone.
+    #[cfg(test)]
+    pub(super) fn none() -> Search {
+        Search {
+            data: PathBuf::new(),
+            no_model: true,
+        }
+    }
+
     /// The search. Says so if the model could take part and is not there.
     pub(super) fn verdicts(
         &self,

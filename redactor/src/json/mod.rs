@@ -248,6 +248,13 @@ impl<'d> Node<'d> {
         path_of(self.doc.source, &self.doc.entries, &self.doc.keys, self.at)
     }
 
+    /// Where a part of a string's text, in bytes of [`Node::text`], stands in the document.
+    #[must_use]
+    pub fn place_of(self, part: Range<usize>) -> Range<usize> {
+        let (decoded, start) = (self.decoded(), self.span().start + 1);
+        start + decoded.raw(part.start)..start + decoded.raw(part.end)
+    }
+
     pub(crate) fn decoded(self) -> Decoded<'d> {
         Decoded::new(
             self.entry()
