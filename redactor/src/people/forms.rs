@@ -3,7 +3,7 @@
 use super::lists::{Kind, kind};
 
 /// What the lists say of a word, of its parts if it is joined, or of what it is a form of.
-pub(super) fn known(word: &str, inflects: bool) -> Kind {
+pub(super) fn known(word: &str, inflects: impl Fn() -> bool) -> Kind {
     let own = kind(word);
     if own != Kind::default() {
         return own;
@@ -19,7 +19,7 @@ pub(super) fn known(word: &str, inflects: bool) -> Kind {
             (false, false) => rest,
         };
     }
-    if inflects || slavic_surname(word) {
+    if slavic_surname(word) || inflects() {
         inflected(word)
     } else {
         own
@@ -76,7 +76,12 @@ pub(super) fn slavic_surname(word: &str) -> bool {
         "ук",
         "чук",
     ];
-    word.chars().count() > 6 && ENDINGS.iter().any(|ending| word.ends_with(ending))
+    let last = word.as_bytes().last();
+    let possible = last.is_some_and(|b| !b.is_ascii() || b"iaoumjyhkz".contains(b));
+    possible
+        && word.len() > 6
+        && word.chars().count() > 6
+        && ENDINGS.iter().any(|ending| word.ends_with(ending))
 }
 
 /// Endings of Slavic cases with the letters that the plain form ends in instead.

@@ -46,8 +46,11 @@ impl Lead {
         if told && NAMES.iter().any(|name| named.ends_with(name)) {
             return Lead::Field;
         }
-        let plain: String = word.chars().filter(|c| !matches!(c, '_' | '-')).collect();
-        let (kinds, marked) = (kind(&plain), marks.contains([':', '=', '"', '>', '|']));
+        let kinds = match word.contains(['_', '-']) {
+            true => kind(&word.replace(['_', '-'], "")),
+            false => kind(word),
+        };
+        let marked = marks.contains([':', '=', '"', '>', '|']);
         let broken = marks.contains('\n');
         match kinds {
             _ if kinds.is(Kind::TITLE) && !broken && !marked && !marks.contains(',') => Lead::Title,

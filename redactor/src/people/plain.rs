@@ -161,7 +161,7 @@ impl<'t> Reader<'t> {
             .find(|(_, c)| c.is_uppercase())
             .map(|(at, _)| at)?;
         let (given, surname) = first.text.split_at_checked(hump)?;
-        let (given, surname) = (known(given, true), known(surname, true));
+        let (given, surname) = (known(given, || true), known(surname, || true));
         let sure = given.is(Kind::GIVEN)
             && !given.is(Kind::WORD)
             && surname.is(Kind::SURNAME)

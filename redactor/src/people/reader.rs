@@ -55,20 +55,7 @@ impl<'t> Reader<'t> {
     /// The word that begins here, with hyphens and apostrophes inside.
     pub(super) fn word(&mut self, start: usize) -> Option<Word<'t>> {
         let rest = self.text.get(start..)?;
-        let mut end = 0;
-        let mut chars = rest.char_indices().peekable();
-        while let Some((at, c)) = chars.next() {
-            let inner = matches!(c, '-' | '\'' | '’' | 'ʼ')
-                && at > 0
-                && chars.peek().is_some_and(|(_, next)| next.is_alphabetic());
-            if !c.is_alphabetic() && !inner && !unicode_normalization::char::is_combining_mark(c) {
-                break;
-            }
-            end = at + c.len_utf8();
-            if end > LONGEST {
-                return None;
-            }
-        }
+        let end = extent(rest)?;
         self.cut |= start + end + 2 > self.text.len();
         let whole = rest.get(..end)?;
         let text = ["'s", "’s"]
@@ -79,7 +66,7 @@ impl<'t> Reader<'t> {
         (!text.is_empty()).then(|| Word {
             text,
             end,
-            kind: known(text, self.slavic(start, text)),
+            kind: known(text, || self.slavic(start, text)),
         })
     }
 
@@ -177,4 +164,34 @@ impl<'t> Reader<'t> {
             b => !b.is_ascii_digit(),
         }
     }
+}
+
+/// The length of the word at the start of a text; nothing if it is longer than any that is known.
+fn extent(rest: &str) -> Option<usize> {
+    let plain = rest
+        .bytes()
+        .take(LONGEST + 1)
+        .take_while(u8::is_ascii_alphabetic)
+        .count();
+    match rest.as_bytes().get(plain) {
+        Some(b) if b.is_ascii() && !matches!(b, b'-' | b'\'') => {
+            return (plain <= LONGEST).then_some(plain);
+        }
+        _ => {}
+    }
+    let mut end = 0;
+    let mut chars = rest.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let inner = matches!(c, '-' | '\'' | '’' | 'ʼ')
+            && at > 0
+            && chars.peek().is_some_and(|(_, next)| next.is_alphabetic());
+        if !c.is_alphabetic() && !inner && !unicode_normalization::char::is_combining_mark(c) {
+            break;
+        }
+        end = at + c.len_utf8();
+        if end > LONGEST {
+            return None;
+        }
+    }
+    Some(end)
 }

@@ -8,7 +8,25 @@ use super::checked;
 /// Letters of the Latin, Greek and Cyrillic scripts, two bytes each, may stand in an address.
 const MAIL: &str = r"(?:[A-Za-z0-9_.+%-]|[\xC3-\xD4][\x80-\xBF]){1,64}@(?:(?:[A-Za-z0-9_-]|[\xC3-\xD4][\x80-\xBF]){1,63}\.){1,8}(?:[A-Za-z][A-Za-z0-9-]{1,23}|(?:[\xC3-\xD4][\x80-\xBF]){2,12})";
 
-const HIDDEN: &str = r"(?i)[a-z0-9_.+-]{1,64} ?(?:[\[({<] ?(?:at|@) ?[\])}>]| at ) ?[a-z0-9-]{1,63}(?: ?(?:[\[({<] ?(?:dot|\.) ?[\])}>]|\.| dot ) ?[a-z0-9-]{2,63}){1,5}";
+/// A full stop, hidden: `[dot]` in brackets, in the languages whose readers write so.
+macro_rules! dot {
+    () => {
+        r"[\[({<] ?(?:dot|\.|punkt|punto|point|ponto|kropka|te\xC4\x8Dka|pont|piste|punt|\xD1\x82\xD0\xBE\xD1\x87\xD0\xBA\xD0\xB0) ?[\])}>]"
+    };
+}
+
+const HIDDEN: &str = concat!(
+    r"(?i)[a-z0-9_.+-]{1,64} ?(?:[\[({<] ?(?:at|@) ?[\])}>]| at |_at_) ?[a-z0-9-]{1,63}(?: ?(?:",
+    dot!(),
+    r"|\.| dot |_dot_) ?[a-z0-9-]{2,63}){1,5}"
+);
+
+/// The sign in other languages: `(małpa)`, `[arroba]`.
+const HIDDEN_ABROAD: &str = concat!(
+    r"(?i)[a-z0-9_.+-]{1,64} ?[\[({<] ?(?:arroba|arobase|chiocciola|ma(?:l|\xC5\x82)pa|kukac|snabel-?a|apenstaartje|\xD1\x81\xD0\xBE\xD0\xB1\xD0\xB0\xD0\xBA\xD0\xB0) ?[\])}>] ?[a-z0-9-]{1,63}(?: ?(?:",
+    dot!(),
+    r"|\.) ?[a-z0-9-]{2,63}){1,5}"
+);
 
 /// What stands behind the last dot of file names, not of domains.
 const FILE_ENDINGS: &[&str] = &[
@@ -30,6 +48,13 @@ pub(super) fn rules() -> Vec<Rule> {
             WRAPPED,
             (Left::Token, Tail::None),
             wrapped,
+        ),
+        checked(
+            "mail-hidden-abroad",
+            Label::EMAIL,
+            HIDDEN_ABROAD,
+            (Left::Token, Tail::None),
+            hidden,
         ),
         checked(
             "mail-hidden",
@@ -76,7 +101,8 @@ fn hidden(candidate: &Candidate<'_>) -> Option<Hit> {
     let ending = text.rsplit(|c: char| !c.is_ascii_alphanumeric()).next()?;
     let bracketed = text.contains(['[', '(', '{', '<']);
     // Without brackets the words are ordinary English, so the whole form has to be spelled out.
-    let spelled = text.contains(" at ") && text.contains(" dot ") && COMMON.contains(&ending);
+    let spaced = text.contains(" at ") && text.contains(" dot ");
+    let spelled = (spaced || text.contains("_at_")) && COMMON.contains(&ending);
     let letters = ending.bytes().all(|b| b.is_ascii_alphabetic());
     ((bracketed && letters) || spelled)
         .then(|| candidate.whole(Label::EMAIL, 85))
@@ -117,6 +143,16 @@ mod tests {
             "lena dot fors at example dot org",
             "EMAIL",
             &["fors at example dot org"],
+        );
+        found(
+            "lena [kropka] fors (małpa) example [kropka] pl",
+            "EMAIL",
+            &["fors (małpa) example [kropka] pl"],
+        );
+        found(
+            "lena(arroba)example(punto)es, y",
+            "EMAIL",
+            &["lena(arroba)example(punto)es"],
         );
     }
 

@@ -11,12 +11,20 @@ use crate::label::Label;
 const LONGEST: usize = 160;
 /// Bytes before a capital that belong to an address: numbers, `rue`, `ul.`.
 const BEFORE: usize = 32;
+/// Bytes from an address's beginning in which its first number stands.
+const NEAR: usize = 64;
 /// Words of a street's name.
 const WORDS: usize = 6;
 
 /// An address whose first capital stands at `start`; returns where it ends.
 pub(super) fn at(text: &str, start: usize, found: &mut Found) -> Option<usize> {
     let begin = begin(text, start);
+    // No address is without a number, and that is near.
+    let near = text.as_bytes().get(begin..).unwrap_or_default();
+    let near = near.get(..NEAR.min(near.len())).unwrap_or_default();
+    if near.len() == NEAR && !near.iter().any(u8::is_ascii_digit) {
+        return None;
+    }
     let mut reader = Reader {
         text,
         at: begin,

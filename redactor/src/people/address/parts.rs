@@ -23,12 +23,14 @@ impl Token<'_> {
             "gata", "gaten", "gatan", "vägen", "gränd", "katu", "kuja", "polku", "utca", "ulica",
             "bakken", "haugen",
         ];
-        let longer = self.text.len() > 5 && self.capital();
-        self.kind.is(Kind::STREET)
-            || (longer
-                && ENDINGS
-                    .iter()
-                    .any(|ending| self.text.to_lowercase().ends_with(ending)))
+        if self.kind.is(Kind::STREET) {
+            return true;
+        }
+        if self.text.len() <= 5 || !self.capital() {
+            return false;
+        }
+        let lower = self.text.to_lowercase();
+        ENDINGS.iter().any(|ending| lower.ends_with(ending))
     }
 }
 
