@@ -1,15 +1,16 @@
 //! The search: normaliser, automaton, checks and resolver in the order in which a text meets
 //! them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock};
 
 use crate::dictionary::Lexicon;
 use crate::finding::{Field, Finding, Look, Open, ScanError};
 use crate::join::join;
+use crate::label::Label;
 use crate::normalise::{self, View};
 use crate::pass::Pass;
-use crate::policy::Policy;
+use crate::policy::{Direction, Policy};
 use crate::resolve::{self, resolve};
 use crate::rule::Rule;
 use crate::rules::{self, custom};
@@ -50,6 +51,7 @@ pub struct Engine {
     pub(crate) automaton: Arc<Automaton>,
     pub(crate) lexicon: Option<Lexicon>,
     ignore: BTreeSet<String>,
+    fields: HashMap<String, Option<Label>>,
     fingerprint: String,
 }
 
@@ -80,12 +82,18 @@ impl Engine {
             .iter()
             .map(|value| value.to_lowercase())
             .collect();
+        let fields = policy
+            .fields
+            .iter()
+            .flat_map(|rule| rule.keys.iter().map(|key| (plain(key), rule.label)))
+            .collect();
         let fingerprint = fingerprint(&rules, policy);
         Ok(Engine {
             rules,
             automaton,
             lexicon,
             ignore,
+            fields,
             fingerprint,
         })
     }
@@ -96,7 +104,32 @@ impl Engine {
     /// If the search did not come to its end; nothing may be sent then.
     pub fn find(&self, text: &str, field: Field<'_>) -> Result<Vec<Finding>, ScanError> {
         let pass = Pass::over(self, text, field.key)?;
-        Ok(self.without_ignored(text, resolve(pass.findings)))
+        let found = self.without_ignored(text, resolve(pass.findings));
+        Ok(self.by_field(text, field, found))
+    }
+
+    /// What the policy says of the field that a text stands in. Replies are the model's own
+    /// words, whatever their keys say.
+    fn by_field(&self, text: &str, field: Field<'_>, mut found: Vec<Finding>) -> Vec<Finding> {
+        let key = field.key.filter(|_| !self.fields.is_empty());
+        let rule = key.and_then(|key| self.fields.get(&plain(key)));
+        let Some(rule) = rule.filter(|_| field.direction != Direction::Reply) else {
+            return found;
+        };
+        let value = text.trim();
+        let Some(label) = rule.filter(|_| !value.is_empty()) else {
+            found.retain(|finding| finding.label.is_secret());
+            return found;
+        };
+        let start = text.len() - text.trim_start().len();
+        vec![Finding {
+            start,
+            end: start + value.len(),
+            label,
+            score: 100,
+            rule: "policy-field",
+            certain: false,
+        }]
     }
 
     /// What is found without regard to the words beside it: for JSON keys, names and ids.
@@ -170,6 +203,14 @@ impl Engine {
     }
 }
 
+/// A key without case and separators.
+fn plain(key: &str) -> String {
+    key.chars()
+        .filter(|c| !matches!(c, '_' | '-' | '.' | ' '))
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
 fn fingerprint(rules: &[Rule], policy: &Policy) -> String {
     use std::fmt::Write as _;
 
@@ -186,3 +227,44 @@ fn fingerprint(rules: &[Rule], policy: &Policy) -> String {
 
 // Escapes of up to eight bytes a character are read over within the reach of a label word.
 const _: () = assert!(Engine::LEFT_CONTEXT >= 8 * REACH);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(policy: &str, key: &str, direction: Direction, text: &str) -> Vec<(Label, String)> {
+        let policy: Policy = toml::from_str(policy).unwrap();
+        let field = Field {
+            key: Some(key),
+            direction,
+        };
+        let found = Engine::new(&policy).unwrap().find(text, field).unwrap();
+        found
+            .iter()
+            .map(|f| (f.label, text[f.start..f.end].to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn the_policy_says_what_a_field_holds() {
+        let policy = "[[field]]\nkeys = ['employee_no']\nlabel = 'EMPLOYEE_ID'";
+        let label = Label::custom("EMPLOYEE_ID").unwrap();
+        let found = find(policy, "EmployeeNo", Direction::ToolOutput, " X-17 ");
+        assert_eq!(found, [(label, "X-17".to_owned())]);
+        for (key, direction) in [
+            ("employee", Direction::ToolOutput),
+            ("employee_no", Direction::Reply),
+        ] {
+            assert!(find(policy, key, direction, "X-17").is_empty(), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_field_that_is_left_still_loses_its_secrets() {
+        let policy = "[[field]]\nkeys = ['support-contact']";
+        let key = ["ghp", "_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1eF3hJ5"].concat();
+        let text = format!("help@example.org {key}");
+        let found = find(policy, "supportContact", Direction::Prompt, &text);
+        assert_eq!(found, [(Label::API_KEY, key)]);
+    }
+}

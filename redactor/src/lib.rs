@@ -40,7 +40,7 @@ pub use finder::{Asked, Finder};
 pub use finding::{Field, Finding, Look, Open, ScanError};
 pub use label::{Label, LabelError};
 pub use policy::{
-    Action, CustomRule, Destination, Dictionary, Direction, LabelPolicy, Media, ModelUse, Policy,
-    Profile, Restore, Selection,
+    Action, CustomRule, Destination, Dictionary, Direction, FieldRule, LabelPolicy, Media,
+    ModelUse, Policy, Profile, Restore, Selection,
 };
 pub use vault::{Pseudonyms, Vault, VaultError};

@@ -70,6 +70,11 @@ pub(super) fn canonical(policy: &Policy) -> String {
         );
         line(&mut out, "pattern", &rule.pattern);
     }
+    for field in &policy.fields {
+        let label = field.label.map_or("none", Label::as_str);
+        line(&mut out, "field", label);
+        field.keys.iter().for_each(|key| line(&mut out, "key", key));
+    }
     policy
         .ignore
         .iter()

@@ -141,6 +141,17 @@ pub struct CustomRule {
     pub score: u8,
 }
 
+/// What the values of fields are, by the key under which they stand in requests.
+#[derive(Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct FieldRule {
+    /// The keys, compared without case and without `_`, `-`, `.` and spaces.
+    pub keys: Vec<String>,
+    /// What the whole value of such a field is. Without one, nothing in it is a finding but
+    /// secrets.
+    pub label: Option<Label>,
+}
+
 /// Which labels a destination gets back.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -201,6 +212,9 @@ pub struct Policy {
     /// The operator's own patterns.
     #[serde(rename = "rule")]
     pub rules: Vec<CustomRule>,
+    /// Fields whose values are known, or known to be harmless.
+    #[serde(rename = "field")]
+    pub fields: Vec<FieldRule>,
     /// Values that are never findings, such as the operator's own public addresses. Compared
     /// with the whole finding, in any case.
     pub ignore: Vec<String>,
