@@ -108,6 +108,15 @@ impl Engine {
         Ok(self.by_field(text, field, found))
     }
 
+    /// Whether the policy itself says what the values of this field are, so that nobody else has
+    /// to be asked.
+    #[must_use]
+    pub fn decides(&self, field: Field<'_>) -> bool {
+        let known = |key| self.fields.contains_key(&plain(key));
+        let asked = !self.fields.is_empty() && field.direction != Direction::Reply;
+        asked && field.key.is_some_and(known)
+    }
+
     /// What the policy says of the field that a text stands in. Replies are the model's own
     /// words, whatever their keys say.
     fn by_field(&self, text: &str, field: Field<'_>, mut found: Vec<Finding>) -> Vec<Finding> {

@@ -124,9 +124,9 @@ impl Verdicts {
         };
         let wanted: Vec<usize> = (0..texts.len())
             .filter(|at| {
-                texts
-                    .get(*at)
-                    .is_some_and(|asked| self.acts(asked.field.direction))
+                texts.get(*at).is_some_and(|asked| {
+                    self.acts(asked.field.direction) && !self.engine.decides(asked.field)
+                })
             })
             .collect();
         let items: Vec<Item<'_>> = wanted

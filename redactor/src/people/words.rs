@@ -158,9 +158,7 @@ om fore fran tack har til tak ona oni moj ale bo maja karta cena tai koska oli s
 /// Words that make what stands before or behind them a street.
 pub(super) const STREETS: &str = "
 street st road rd avenue ave av boulevard blvd lane ln drive dr court ct place pl square sq highway hwy way parkway pkwy
-terrace ter trail trl crescent close circle cir loop row alley walk mews path pike turnpike expressway gateway mall plaza
-fort inlet estate estates mill mills ridge heights hollow landing meadow meadows plains port ports ranch shoal shore shores
-spring springs spur station stream summit trace track trafficway tunnel turn union valley viaduct village ville vista
+terrace ter trail trl crescent close circle cir alley mews turnpike expressway mall plaza heights quay
 strasse str platz weg allee gasse ring damm ufer
 rue chemin impasse quai cours route
 via viale piazza corso vicolo largo strada calle carrer camino avenida avda paseo plaza plazuela carrera ctra carretera

@@ -366,6 +366,7 @@ mod tests {
             "Python 31234 and France 2024",
             "at line 12 Error 404",
             "Unit 5 tests",
+            "INFO worker Started Scheduler on port 8080",
         ] {
             nothing(text);
         }

@@ -2,6 +2,64 @@
 
 use super::super::lists::{Kind, kind};
 
+/// What names of streets end in.
+const ENDINGS: &[&str] = &[
+    "straße", "strasse", "str", "allee", "platz", "gasse", "weg", "damm", "ufer", "straat", "laan",
+    "plein", "gracht", "kade", "dijk", "vej", "gade", "stræde", "veien", "vegen", "gata", "gaten",
+    "gatan", "vägen", "gränd", "katu", "kuja", "polku", "utca", "ulica", "bakken", "haugen",
+];
+
+/// Words for streets in languages that write them in lower case; `port` and `way` are words.
+const LOWER: &[&str] = &[
+    "rue",
+    "allée",
+    "avenue",
+    "boulevard",
+    "chemin",
+    "impasse",
+    "quai",
+    "cours",
+    "via",
+    "viale",
+    "piazza",
+    "corso",
+    "vicolo",
+    "calle",
+    "avenida",
+    "carrer",
+    "paseo",
+    "rua",
+    "travessa",
+    "praça",
+    "estrada",
+    "ul",
+    "al",
+    "os",
+    "ulica",
+    "aleja",
+    "ulice",
+    "náměstí",
+    "třída",
+    "strada",
+    "bulevardul",
+    "calea",
+    "utca",
+    "tér",
+    "út",
+    "útja",
+    "ulica",
+    "caddesi",
+    "sokak",
+    "улица",
+    "ул",
+    "проспект",
+    "пр",
+    "бул",
+    "вулиця",
+    "вул",
+    "переулок",
+];
+
 #[derive(Clone, Copy)]
 pub(super) struct Token<'t> {
     pub(super) text: &'t str,
@@ -17,13 +75,7 @@ impl Token<'_> {
 
     /// A word for a street, or one that ends in such a word.
     pub(super) fn street(self) -> bool {
-        const ENDINGS: &[&str] = &[
-            "straße", "strasse", "str", "allee", "platz", "gasse", "weg", "damm", "ufer", "straat",
-            "laan", "plein", "gracht", "kade", "dijk", "vej", "gade", "stræde", "veien", "vegen",
-            "gata", "gaten", "gatan", "vägen", "gränd", "katu", "kuja", "polku", "utca", "ulica",
-            "bakken", "haugen",
-        ];
-        if self.kind.is(Kind::STREET) {
+        if self.kind.is(Kind::STREET) && (self.capital() || LOWER.contains(&self.text)) {
             return true;
         }
         if self.text.len() <= 5 || !self.capital() {
