@@ -96,7 +96,7 @@ america chelsea madison lincoln washington kent chester dakota montana cheyenne 
 camden cruz london scotland england ireland wales france italia espana milan verona siena roma geneva vienna adelaide
 alexandria lorraine bethlehem jericho zion eden santa maria jan jun jul mar victoria venus mars mercury jupiter saturn
 apollo atlas titan zeus hera athena hermes orion leo aries gemini virgo libra nova terra gaia aurora star sun sky
-easter christmas noel new old san saint major general minor max min van val       page 
+watson easter christmas noel new old san saint major general minor max min van val       page 
     trace case link doc run skip  trinity harmony genesis victory liberty justice unity
 berlin boston  basel odessa braga valencia    rio cali kingston
 melbourne  hobart wellington  manila bali  cleveland columbus atlanta
@@ -137,7 +137,7 @@ test tests testing build builder release version update upgrade install setup co
 options parameter parameters value values key keys token tokens password username email phone address name number
 team support customer client user users admin administrator manager director president secretary treasurer chairman
 chief officer executive board member members staff crew everyone everybody anyone folks guys friend friends sir madam
-none nan int str bool data public license early world there again love happy merry best good morning afternoon evening night welcome regards sincerely cheers
+watsons none nan int str bool data public license early world there again love happy merry best good morning afternoon evening night welcome regards sincerely cheers
 english french german italian spanish portuguese polish russian chinese japanese korean arabic hebrew greek turkish
 dutch swedish danish norwegian finnish hungarian czech slovak romanian bulgarian croatian serbian ukrainian indian
 american british european asian african australian canadian mexican brazilian

@@ -99,6 +99,10 @@ fn password(candidate: &Candidate<'_>) -> Option<Hit> {
         return None;
     }
     let quoted = candidate.quote.is_some();
+    // `prompt='Password: ', stream=None`: the quote closes another string.
+    if quoted && candidate.value.starts_with([',', ')', ';', ']']) {
+        return None;
+    }
     // `NAME=value` without spaces: an environment or properties file.
     let environment = head.ends_with('=') && name.bytes().all(|b| !b.is_ascii_lowercase());
     let short_name = matches!(name.to_ascii_lowercase().as_str(), "pass" | "pw" | "clave");
@@ -308,6 +312,7 @@ mod tests {
             "password is required",
             "passed_by_value = \"warn7x\"",
             "IP_PASSSEC: u32 = 18",
+            "def getpass(prompt='Password: ', stream=None):",
             "--password <PASSWORD>",
         ] {
             nothing(text);

@@ -26,6 +26,15 @@ pub(super) fn length(text: &str) -> Option<usize> {
         .or_else(|| east_asian(text))
 }
 
+/// Whether the date that the text is may be that of a birth, rather than of a record: its year
+/// is written out and lies some time back.
+pub(super) fn may_be_birth(date: &str) -> bool {
+    date.split(|c: char| !c.is_ascii_digit())
+        .filter(|part| part.len() == 4)
+        .filter_map(|part| part.parse::<u32>().ok())
+        .any(|year| (1915..=2012).contains(&year))
+}
+
 fn in_figures(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut groups: Vec<&str> = Vec::with_capacity(3);

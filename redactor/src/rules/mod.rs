@@ -13,6 +13,7 @@ mod names;
 mod national;
 mod network;
 mod phone;
+mod rows;
 mod secrets;
 mod social;
 mod spoken;
@@ -41,6 +42,7 @@ pub(crate) fn built_in() -> Vec<Rule> {
         assigned::rules(),
         keyed::rules(),
         spoken::rules(),
+        rows::rules(),
         cue::rules(),
     ]
     .concat()

@@ -159,8 +159,7 @@ impl Scheme {
         let goes_on = glued && next.is_some_and(|b| b.is_ascii_alphanumeric());
         // `vine`, `cf45a736`: a longer word that only begins like a cue.
         let word = goes_on && (cue.len() < 4 || next.is_some_and(|b| b.is_ascii_alphabetic()));
-        if word || (matches!(self.value, Value::Login) && !cue.contains(['=', ':', '"', '\'', '>']))
-        {
+        if word || (matches!(self.value, Value::Login) && !cue.contains(['=', ':', '>'])) {
             return None;
         }
         let rest = candidate.text.get(candidate.head..candidate.end)?;
