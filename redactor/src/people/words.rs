@@ -150,9 +150,9 @@ uma os nos nas com em por
 il lo gli uno con per tra fra
 w z na do od po za przez dla nad pod przy jest sa i oraz lub
 sie es man das weil dann nur auch hatten tu elle son ma ta sa comment car sans sur dans vers
-avant bien mal deja ella su sus este esta esa pero hasta mas aun dias era hay noi mio chi che
-dove prima gia mai sera ha hanno ela vos sem ola dia deze die boven dag han vi de din och eller
-om fore fran tack har til tak ona oni moj ale bo maja karta cena tai koska oli sen kim ama
+avant bien mal deja  su sus este esta esa pero hasta mas aun  era hay noi mio chi che
+dove prima gia mai sera ha hanno ela vos sem  dia deze die boven dag han vi de din och eller
+om fore fran tack har til tak ona oni moj ale bo maja karta cena tai koska oli sen  ama
 ";
 
 /// Words that make what stands before or behind them a street.

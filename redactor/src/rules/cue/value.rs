@@ -269,8 +269,17 @@ fn login(text: &str) -> Option<usize> {
         .windows(2)
         .any(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()));
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic());
-    let fits =
-        (3..=40).contains(&name.len()) && parts <= 3 && starts && !camel && !known && !path && ends;
+    // `User: Marcus Paulsen`: a name, or the first word of a sentence.
+    let plain = name.bytes().skip(1).all(|b| b.is_ascii_lowercase());
+    let named = plain && name.starts_with(|c: char| c.is_ascii_uppercase());
+    let fits = !named
+        && (3..=40).contains(&name.len())
+        && parts <= 3
+        && starts
+        && !camel
+        && !known
+        && !path
+        && ends;
     fits.then_some(name.len())
 }
 
