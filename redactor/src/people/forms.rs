@@ -1,6 +1,8 @@
 //! What the lists say of a word as a text has it: whole, joined, inflected.
 
-use super::lists::{Kind, kind};
+use std::sync::LazyLock;
+
+use super::lists::{Kind, joined, kind};
 
 /// What the lists say of a word, of its parts if it is joined, or of what it is a form of.
 pub(super) fn known(word: &str, inflects: impl Fn() -> bool) -> Kind {
@@ -8,7 +10,10 @@ pub(super) fn known(word: &str, inflects: impl Fn() -> bool) -> Kind {
     if own != Kind::default() {
         return own;
     }
-    if let Some((first, rest)) = word.split_once(['-', '\'', '’']) {
+    let inner = |b: u8| matches!(b, b'-' | b'\'' | 0x80..);
+    if word.bytes().any(inner)
+        && let Some((first, rest)) = word.split_once(['-', '\'', '’'])
+    {
         let (first, rest) = (kind(first), kind(rest));
         return match (
             first.is(Kind::STOP) || rest.is(Kind::STOP),
@@ -26,58 +31,78 @@ pub(super) fn known(word: &str, inflects: impl Fn() -> bool) -> Kind {
     }
 }
 
+/// What surnames of Poland and its neighbours end in, in all cases.
+const ENDINGS: &[&str] = &[
+    "ski",
+    "ska",
+    "skiego",
+    "skiemu",
+    "skim",
+    "skiej",
+    "ską",
+    "scy",
+    "skich",
+    "cki",
+    "cka",
+    "ckiego",
+    "ckiemu",
+    "ckim",
+    "ckiej",
+    "cką",
+    "czyk",
+    "czyka",
+    "czykowi",
+    "czykiem",
+    "czyku",
+    "owicz",
+    "owicza",
+    "owiczem",
+    "owiczowi",
+    "ewicz",
+    "ewicza",
+    "ewiczem",
+    "ović",
+    "ovića",
+    "ević",
+    "evića",
+    "ovski",
+    "evski",
+    "ский",
+    "ского",
+    "скому",
+    "ским",
+    "ская",
+    "ской",
+    "скую",
+    "ович",
+    "евич",
+    "енко",
+    "ук",
+    "чук",
+];
+
+/// By the last byte of an ending: the bytes that stand before it, by their five low bits.
+static ENDS: LazyLock<[u32; 256]> = LazyLock::new(|| {
+    let mut ends = [0; 256];
+    for ending in ENDINGS {
+        if let [.., last, end] = ending.as_bytes()
+            && let Some(ends) = ends.get_mut(usize::from(*end))
+        {
+            *ends |= 1 << (last & 0x1F);
+        }
+    }
+    ends
+});
+
 /// Whether a word ends as surnames of Poland and its neighbours do, in any case.
 pub(super) fn slavic_surname(word: &str) -> bool {
-    const ENDINGS: &[&str] = &[
-        "ski",
-        "ska",
-        "skiego",
-        "skiemu",
-        "skim",
-        "skiej",
-        "ską",
-        "scy",
-        "skich",
-        "cki",
-        "cka",
-        "ckiego",
-        "ckiemu",
-        "ckim",
-        "ckiej",
-        "cką",
-        "czyk",
-        "czyka",
-        "czykowi",
-        "czykiem",
-        "czyku",
-        "owicz",
-        "owicza",
-        "owiczem",
-        "owiczowi",
-        "ewicz",
-        "ewicza",
-        "ewiczem",
-        "ović",
-        "ovića",
-        "ević",
-        "evića",
-        "ovski",
-        "evski",
-        "ский",
-        "ского",
-        "скому",
-        "ским",
-        "ская",
-        "ской",
-        "скую",
-        "ович",
-        "евич",
-        "енко",
-        "ук",
-        "чук",
-    ];
-    let last = word.as_bytes().last();
-    let possible = last.is_some_and(|b| !b.is_ascii() || b"iaoumjyhkz".contains(b));
+    let [.., last, end] = word.as_bytes() else {
+        return false;
+    };
+    let bit = 1u32 << (last & 0x1F);
+    let possible = ENDS
+        .get(usize::from(*end))
+        .is_some_and(|ends| ends & bit != 0);
     possible
         && word.len() > 6
         && word.chars().count() > 6
@@ -151,7 +176,7 @@ pub(super) fn inflected(word: &str) -> Kind {
             continue;
         };
         for last in *plain {
-            let found = kind(&format!("{stem}{last}"));
+            let found = joined(stem, last);
             if found.is(Kind::SURNAME) || found.is(Kind::GIVEN) && !found.is(Kind::WORD) {
                 return found;
             }

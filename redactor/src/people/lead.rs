@@ -46,7 +46,7 @@ impl Lead {
         if told && NAMES.iter().any(|name| named.ends_with(name)) {
             return Lead::Field;
         }
-        let kinds = match word.contains(['_', '-']) {
+        let kinds = match word.bytes().any(|b| matches!(b, b'_' | b'-')) {
             true => kind(&word.replace(['_', '-'], "")),
             false => kind(word),
         };
@@ -74,19 +74,41 @@ fn is_code(head: &[u8]) -> bool {
 /// What stands near before a name without the marks between, where its last word begins, and
 /// those marks.
 fn word_before(head: &str) -> Option<(&str, usize, &str)> {
-    const BETWEEN: &[char] = &[
-        ' ', '\t', '"', '\'', '>', ':', '=', '|', '*', '(', '.', ',', '\n', '„', '“', '«', '[',
-        '\\',
-    ];
     let from = head.len().saturating_sub(REACH);
     let near = head.get(head.ceil_char_boundary(from)..)?;
-    let kept = near.trim_end_matches(BETWEEN);
+    let kept = without_marks(near);
     let marks = near.get(kept.len()..)?;
-    let begin = kept
-        .char_indices()
-        .rev()
-        .find(|(_, c)| !c.is_alphabetic() && !matches!(c, '_' | '-'))
-        .map_or(0, |(at, c)| at + c.len_utf8());
+    let begin = last_word(kept);
     let length = kept.len() - begin;
     (marks.len() <= MARKS && (1..=LONGEST).contains(&length)).then_some((kept, begin, marks))
+}
+
+fn without_marks(near: &str) -> &str {
+    let mut kept = near;
+    while let Some(last) = kept.as_bytes().last() {
+        let rest = match last {
+            b' ' | b'\t' | b'"' | b'\'' | b'>' | b':' | b'=' | b'|' | b'*' | b'(' | b'.' | b','
+            | b'\n' | b'[' | b'\\' => kept.get(..kept.len() - 1),
+            0x80.. => kept.strip_suffix(['„', '“', '«']),
+            _ => None,
+        };
+        let Some(rest) = rest else { break };
+        kept = rest;
+    }
+    kept
+}
+
+/// Where the last word of a text begins.
+fn last_word(kept: &str) -> usize {
+    let bytes = kept.as_bytes();
+    let inside = |b: &u8| b.is_ascii_alphabetic() || matches!(b, b'_' | b'-');
+    match bytes.iter().rposition(|b| !inside(b)) {
+        None => 0,
+        Some(at) if bytes.get(at).is_some_and(u8::is_ascii) => at + 1,
+        Some(_) => kept
+            .char_indices()
+            .rev()
+            .find(|(_, c)| !c.is_alphabetic() && !matches!(c, '_' | '-'))
+            .map_or(0, |(at, c)| at + c.len_utf8()),
+    }
 }

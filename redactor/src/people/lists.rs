@@ -76,7 +76,7 @@ static TABLE: LazyLock<Vec<(u32, Kind)>> = LazyLock::new(|| {
             .filter(|line| !line.starts_with('#'))
             .flat_map(str::split_whitespace);
         for word in words {
-            let hash = hash(word);
+            let hash = hash(word, "");
             let mut slot = place(hash);
             while let Some((known, kinds)) = table.get_mut(slot) {
                 if *known == hash || *known == 0 {
@@ -93,7 +93,12 @@ static TABLE: LazyLock<Vec<(u32, Kind)>> = LazyLock::new(|| {
 
 /// What the lists say of a word, without regard to case and marks.
 pub(super) fn kind(word: &str) -> Kind {
-    let hash = hash(word);
+    joined(word, "")
+}
+
+/// What they say of a word in two parts.
+pub(super) fn joined(stem: &str, ending: &str) -> Kind {
+    let hash = hash(stem, ending);
     let mut slot = place(hash);
     while let Some((known, kinds)) = TABLE.get(slot) {
         match *known {
@@ -110,21 +115,22 @@ fn place(hash: u32) -> usize {
 }
 
 /// FNV-1a over the word's plain lower-case letters, never 0.
-fn hash(word: &str) -> u32 {
-    let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-    let start = 0x811C_9DC5;
-    let hash = if word.is_ascii() {
-        word.bytes()
-            .map(|b| b.to_ascii_lowercase())
-            .fold(start, step)
-    } else {
-        let mut buffer = [0; 4];
-        word.chars().flat_map(plain_letters).fold(start, |hash, c| {
-            c.encode_utf8(&mut buffer).bytes().fold(hash, step)
-        })
-    };
+fn hash(stem: &str, ending: &str) -> u32 {
+    let hash = step(step(0x811C_9DC5, stem), ending);
     // The low bits choose the slot; the multiplication leaves the best ones on top.
     (hash ^ hash >> 15).max(1)
+}
+
+fn step(hash: u32, part: &str) -> u32 {
+    let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    if part.is_ascii() {
+        let bytes = part.bytes().map(|b| b.to_ascii_lowercase());
+        return bytes.fold(hash, step);
+    }
+    let mut buffer = [0; 4];
+    part.chars().flat_map(plain_letters).fold(hash, |hash, c| {
+        c.encode_utf8(&mut buffer).bytes().fold(hash, step)
+    })
 }
 
 #[cfg(test)]

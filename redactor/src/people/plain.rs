@@ -10,12 +10,14 @@ use super::reader::{Reader, Word};
 /// Finds names in the whole text.
 pub(super) fn find(text: &str, found: &mut Found) {
     let mut at = 0;
+    let mut digits = address::Digits::default();
+    let mut reader = Reader::new(text);
     while let Some(start) = next_capital(text, at) {
-        if let Some(place) = address::at(text, start, found) {
+        if let Some(place) = address::at(text, start, &mut digits, found) {
             at = place.max(start + 1);
             continue;
         }
-        let mut reader = Reader { text, cut: false };
+        reader.cut = false;
         let begin = behind_particles(text, start);
         let outcome = reader.name(begin, start);
         if reader.cut {
@@ -40,9 +42,12 @@ fn behind_particles(text: &str, start: usize) -> usize {
         let Some(kept) = head.strip_suffix(' ') else {
             break;
         };
+        let near = kept.len().saturating_sub(5);
         let from = kept
-            .rfind(|c: char| !c.is_ascii_lowercase())
-            .map_or(0, |at| at + 1);
+            .as_bytes()
+            .get(near..)
+            .and_then(|near| near.iter().rposition(|b| !b.is_ascii_lowercase()))
+            .map_or(near, |at| near + at + 1);
         let word = kept.get(from..).unwrap_or_default();
         let bordered = kept.get(..from).is_some_and(|before| {
             before.is_char_boundary(from) && !before.ends_with(char::is_alphanumeric)
@@ -52,48 +57,38 @@ fn behind_particles(text: &str, start: usize) -> usize {
         }
         begin = from;
     }
+    if begin == start {
+        return start;
+    }
     let bordered = text
         .get(..begin)
         .is_some_and(|head| head.ends_with(['"', '\'', '\n', '>', '|', ';']));
-    let led = begin < start
-        && matches!(
+    let led = || {
+        matches!(
             Lead::before(text, begin),
             Lead::Title | Lead::Field | Lead::Label
-        );
-    if led || (begin < start && bordered) {
-        begin
-    } else {
-        start
-    }
+        )
+    };
+    if bordered || led() { begin } else { start }
 }
 
 /// Where the next word with a capital begins.
 fn next_capital(text: &str, from: usize) -> Option<usize> {
     let bytes = text.as_bytes();
-    let mut before = from
-        .checked_sub(1)
-        .and_then(|at| bytes.get(at))
-        .copied()
-        .unwrap_or(b' ');
-    for (offset, byte) in bytes.get(from..)?.iter().enumerate() {
-        let at = from + offset;
-        let joined = before.is_ascii_alphanumeric()
-            || before == b'_'
-            || (before >= 0x80 && in_word(text, at));
-        let capital = match byte {
-            b'A'..=b'Z' => true,
-            0xC3..=0xD5 => text
-                .get(at..)
-                .and_then(|rest| rest.chars().next())
-                .is_some_and(char::is_uppercase),
-            _ => false,
-        };
-        if capital && !joined {
+    let may_be = |byte: &u8| matches!(byte, b'A'..=b'Z' | 0xC3..=0xD5);
+    let mut at = from;
+    loop {
+        at += bytes.get(at..)?.iter().position(may_be)?;
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+        let joined = before.is_some_and(|before| match before {
+            0x80.. => in_word(text, at),
+            before => before.is_ascii_alphanumeric() || *before == b'_',
+        });
+        if !joined && text.get(at..)?.starts_with(char::is_uppercase) {
             return Some(at);
         }
-        before = *byte;
+        at += 1;
     }
-    None
 }
 
 fn in_word(text: &str, at: usize) -> bool {
@@ -232,11 +227,13 @@ impl<'t> Reader<'t> {
         if !capital || refused || !second.well_cased() || !self.ends(second.end) {
             return None;
         }
-        let inside = inside_sentence(self.text, start);
         let listed = second.kind.is(Kind::SURNAME) && !second.kind.is(Kind::GIVEN);
-        let cases = inflected(first.text).is(Kind::GIVEN)
-            && (inflected(second.text).is(Kind::SURNAME) || second.kind.is(Kind::SURNAME));
-        ((inside && listed) || cases).then_some(Name {
+        let inside = listed && inside_sentence(self.text, start);
+        let cases = || {
+            inflected(first.text).is(Kind::GIVEN)
+                && (inflected(second.text).is(Kind::SURNAME) || second.kind.is(Kind::SURNAME))
+        };
+        (inside || cases()).then_some(Name {
             end: second.end,
             score: 66,
         })
@@ -296,12 +293,18 @@ impl<'t> Reader<'t> {
             .get(..start)
             .unwrap_or_default()
             .trim_end_matches(' ');
-        let opened = start == 0
-            || !matches!(Lead::before(self.text, start), Lead::Nothing)
-            || before.ends_with(['"', '\'', '\n', '>', '|', ';', ':']);
+        let opened = || {
+            start == 0
+                || before.ends_with(['"', '\'', '\n', '>', '|', ';', ':'])
+                || !matches!(Lead::before(self.text, start), Lead::Nothing)
+        };
         let common = last.kind.is(Kind::COMMON) || last.kind.is(Kind::WORD);
-        let surname = last.kind.is(Kind::SURNAME) && (!common || particle || opened);
-        if !surname || self.byte(last.end) != Some(b',') || self.byte(last.end + 1) != Some(b' ') {
+        let surname = last.kind.is(Kind::SURNAME);
+        let opened = surname && opened();
+        if !(surname && (!common || particle || opened))
+            || self.byte(last.end) != Some(b',')
+            || self.byte(last.end + 1) != Some(b' ')
+        {
             return None;
         }
         let given = self.word(last.end + 2)?;
@@ -337,8 +340,12 @@ impl<'t> Reader<'t> {
             first.kind.is(Kind::GIVEN) && !first.kind.is(Kind::WORD) && !first.kind.is(Kind::PLACE);
         let before = self.text.get(..start).unwrap_or_default();
         // Slavic surnames in their cases, where no other name or adjective touches them.
+        let ends_so = slavic_surname(first.text);
+        if !sure && !ends_so {
+            return None;
+        }
         let inside = inside_sentence(self.text, start);
-        let surname = inside && slavic_surname(first.text);
+        let surname = inside && ends_so;
         if before.trim_end().ends_with(['{', '=', '<', '+'])
             || !(sure || surname)
             || first.text.chars().count() < if inside { 3 } else { 4 }

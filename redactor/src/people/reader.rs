@@ -9,6 +9,8 @@ const LONGEST: usize = 40;
 const LANGUAGE: usize = 160;
 /// Words of a name behind its first.
 const MOST: usize = 5;
+/// Words that are kept.
+const KEPT: usize = 8;
 
 #[derive(Clone, Copy)]
 pub(super) struct Word<'t> {
@@ -31,6 +33,9 @@ impl Word<'_> {
             .skip(1)
             .filter(|c| c.is_uppercase())
             .count();
+        if inner == 0 {
+            return true;
+        }
         let parts = self.text.matches(['-', '\'', '’']).count();
         let prefixed = ["Mc", "Mac", "De", "Di", "Le", "La", "Van", "O"]
             .iter()
@@ -43,9 +48,22 @@ impl Word<'_> {
 pub(super) struct Reader<'t> {
     pub(super) text: &'t str,
     pub(super) cut: bool,
+    ascii: bool,
+    /// The words that were read last, by where they begin, and whether the text cut them: the
+    /// forms of a name ask for the same ones.
+    read: [Option<(usize, Option<Word<'t>>, bool)>; KEPT],
 }
 
 impl<'t> Reader<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            cut: false,
+            ascii: text.is_ascii(),
+            read: [None; KEPT],
+        }
+    }
+
     pub(super) fn byte(&mut self, at: usize) -> Option<u8> {
         let byte = self.text.as_bytes().get(at).copied();
         self.cut |= byte.is_none();
@@ -54,6 +72,22 @@ impl<'t> Reader<'t> {
 
     /// The word that begins here, with hyphens and apostrophes inside.
     pub(super) fn word(&mut self, start: usize) -> Option<Word<'t>> {
+        if let Some(Some((known, word, cut))) = self.read.get(start % KEPT)
+            && *known == start
+        {
+            self.cut |= cut;
+            return *word;
+        }
+        let before = std::mem::replace(&mut self.cut, false);
+        let word = self.read_word(start);
+        if let Some(slot) = self.read.get_mut(start % KEPT) {
+            *slot = Some((start, word, self.cut));
+        }
+        self.cut |= before;
+        word
+    }
+
+    fn read_word(&mut self, start: usize) -> Option<Word<'t>> {
         let rest = self.text.get(start..)?;
         let end = extent(rest)?;
         self.cut |= start + end + 2 > self.text.len();
@@ -71,11 +105,15 @@ impl<'t> Reader<'t> {
     }
 
     /// Whether the text around speaks a language that inflects names: its letters show it.
-    pub(super) fn slavic(&self, start: usize, word: &str) -> bool {
+    fn slavic(&self, start: usize, word: &str) -> bool {
+        if self.ascii {
+            return false;
+        }
         let from = start.saturating_sub(LANGUAGE);
         let before = self.text.as_bytes().get(from..start).unwrap_or_default();
         let telling = |b: &u8| matches!(b, 0xC4 | 0xC5 | 0xD0 | 0xD1);
-        before.iter().any(telling) || word.bytes().any(|b| telling(&b))
+        // Without a way out early this is done many bytes at a time.
+        before.iter().fold(false, |any, b| any | telling(b)) || word.bytes().any(|b| telling(&b))
     }
 
     /// Initials that go on with others: `J.R.`, `J. R.`; other words as they are.

@@ -163,6 +163,15 @@ pub(super) fn find(text: &str, found: &mut Found) {
     let mut at = 0;
     let mut before = Script::Other;
     while let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) {
+        // Whatever comes before Hebrew in Unicode is of no such script.
+        if c < '\u{590}' {
+            let rest = text.as_bytes().get(at..).unwrap_or_default();
+            let Some(gap) = rest.iter().position(|b| *b >= 0xD6) else {
+                break;
+            };
+            (at, before) = (at + gap, Script::Other);
+            continue;
+        }
         let here = script(c);
         let begins = here != before || here == Script::Han;
         before = here;

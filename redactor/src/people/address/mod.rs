@@ -16,8 +16,38 @@ const NEAR: usize = 64;
 /// Words of a street's name.
 const WORDS: usize = 6;
 
+/// Where the digits of a text stand, asked for rising places.
+#[derive(Default)]
+pub(super) struct Digits {
+    next: usize,
+}
+
+impl Digits {
+    fn within(&mut self, bytes: &[u8], from: usize, to: usize) -> bool {
+        if self.next < from || !bytes.get(self.next).is_some_and(u8::is_ascii_digit) {
+            let from = self.next.max(from);
+            let rest = bytes.get(from..).unwrap_or_default();
+            self.next = rest
+                .iter()
+                .position(u8::is_ascii_digit)
+                .map_or(bytes.len(), |gap| from + gap);
+        }
+        self.next < to
+    }
+}
+
 /// An address whose first capital stands at `start`; returns where it ends.
-pub(super) fn at(text: &str, start: usize, found: &mut Found) -> Option<usize> {
+pub(super) fn at(
+    text: &str,
+    start: usize,
+    digits: &mut Digits,
+    found: &mut Found,
+) -> Option<usize> {
+    // Wherever it begins, no digit is near: this is asked at every capital.
+    let (before, behind) = (start.saturating_sub(BEFORE), start.saturating_add(NEAR));
+    if behind <= text.len() && !digits.within(text.as_bytes(), before, behind) {
+        return None;
+    }
     let begin = begin(text, start);
     // No address is without a number, and that is near.
     let near = text.as_bytes().get(begin..).unwrap_or_default();
@@ -30,6 +60,7 @@ pub(super) fn at(text: &str, start: usize, found: &mut Found) -> Option<usize> {
         at: begin,
         last: text.len().min(begin.saturating_add(LONGEST)),
         cut: false,
+        read: None,
     };
     let end = reader.address(start);
     if reader.cut {
@@ -51,7 +82,8 @@ fn begin(text: &str, start: usize) -> usize {
             break;
         };
         let word_at = kept
-            .rfind([' ', '\n', '\t', ',', ':', '(', '"', '>'])
+            .bytes()
+            .rposition(|b| b" \n\t,:(\">".contains(&b))
             .map_or(0, |at| at + 1);
         let word = kept.get(word_at..).unwrap_or_default();
         let number = word.starts_with(|c: char| c.is_ascii_digit())
@@ -163,10 +195,10 @@ impl<'t> Reader<'t> {
     /// `Apt. 272`, `Suite 9`, `#4`.
     fn unit(&mut self, at: usize) -> Option<usize> {
         let word = self.token(at).filter(|token| {
-            matches!(
-                token.text.to_ascii_lowercase().as_str(),
-                "apt" | "apartment" | "suite" | "ste"
-            )
+            let units = ["apt", "apartment", "suite", "ste"];
+            units
+                .iter()
+                .any(|unit| token.text.eq_ignore_ascii_case(unit))
         })?;
         let before = self.text.get(..at).unwrap_or_default();
         // `Test Suite 3`

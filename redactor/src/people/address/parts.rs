@@ -60,6 +60,9 @@ const LOWER: &[&str] = &[
     "переулок",
 ];
 
+/// The longest word or number that is read.
+const LONGEST: usize = 48;
+
 #[derive(Clone, Copy)]
 pub(super) struct Token<'t> {
     pub(super) text: &'t str,
@@ -81,9 +84,25 @@ impl Token<'_> {
         if self.text.len() <= 5 || !self.capital() {
             return false;
         }
-        let lower = self.text.to_lowercase();
-        ENDINGS.iter().any(|ending| lower.ends_with(ending))
+        ends_as_street(self.text)
     }
+}
+
+fn ends_as_street(word: &str) -> bool {
+    if !word.is_ascii() {
+        let lower = word.to_lowercase();
+        return ENDINGS.iter().any(|ending| lower.ends_with(ending));
+    }
+    let bytes = word.as_bytes();
+    let last = bytes.last().map(u8::to_ascii_lowercase);
+    ENDINGS.iter().any(|ending| {
+        let ending = ending.as_bytes();
+        let from = bytes.len().checked_sub(ending.len());
+        ending.last().copied() == last
+            && from
+                .and_then(|from| bytes.get(from..))
+                .is_some_and(|end| end.eq_ignore_ascii_case(ending))
+    })
 }
 
 pub(super) struct Reader<'t> {
@@ -91,12 +110,17 @@ pub(super) struct Reader<'t> {
     pub(super) at: usize,
     pub(super) last: usize,
     pub(super) cut: bool,
+    /// The last token: forms of addresses ask for the same one.
+    pub(super) read: Option<(usize, Option<Token<'t>>)>,
 }
 
 impl<'t> Reader<'t> {
     /// `P.O. Box 101`, `PSC 3294, Box 9168`, `Unit 3906 Box 2810`, `Postfach 12`.
     pub(super) fn boxed(&mut self, at: usize) -> Option<usize> {
         let rest = self.text.get(at..self.last.max(at))?;
+        if !rest.starts_with(['P', 'U', 'A', 'C', 'B']) {
+            return None;
+        }
         let head = [
             "P.O. Box ",
             "PO Box ",
@@ -194,12 +218,21 @@ impl<'t> Reader<'t> {
 
     /// The word or number that begins here. A number may hold letters: `12a`, `M5V`.
     pub(super) fn token(&mut self, at: usize) -> Option<Token<'t>> {
+        match self.read {
+            Some((known, token)) if known == at => token,
+            _ => {
+                let token = self.read_token(at);
+                self.read = Some((at, token));
+                token
+            }
+        }
+    }
+
+    fn read_token(&mut self, at: usize) -> Option<Token<'t>> {
         let rest = self.text.get(at..)?;
-        let length = rest
-            .find(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’' | '-' | '/')))
-            .unwrap_or(rest.len());
+        let length = extent(rest);
         self.cut |= at + length + 2 > self.text.len();
-        if length == 0 || length > 48 || at + length > self.last {
+        if length == 0 || length > LONGEST || at + length > self.last {
             return None;
         }
         let text = rest.get(..length)?.trim_end_matches(['-', '/', '\'']);
@@ -216,4 +249,20 @@ impl<'t> Reader<'t> {
             kind,
         })
     }
+}
+
+/// The length of the word or number at the start of a text, or more than the longest.
+fn extent(rest: &str) -> usize {
+    let inside = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'\'' | b'-' | b'/');
+    let bytes = rest.as_bytes();
+    let near = bytes.get(..=LONGEST).unwrap_or(bytes);
+    let plain = near.iter().position(|b| !inside(b)).unwrap_or(near.len());
+    if bytes.get(plain).is_none_or(u8::is_ascii) {
+        return plain;
+    }
+    let near = rest
+        .get(..rest.ceil_char_boundary(LONGEST + 1))
+        .unwrap_or(rest);
+    near.find(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’' | '-' | '/')))
+        .unwrap_or(near.len())
 }
