@@ -26,6 +26,7 @@ mod resolve;
 mod rule;
 mod rules;
 mod scan;
+mod seek;
 mod slot;
 mod spans;
 mod tail;

@@ -9,11 +9,11 @@ mod escape;
 mod fold;
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
 pub(crate) use self::escape::cut_off;
 use self::fold::Folded;
 pub(crate) use self::fold::{is_format, plain_letters};
+use crate::seek::seek;
 
 /// A normalised text and how its offsets map back.
 pub(crate) struct View<'t> {
@@ -92,20 +92,13 @@ impl<'t> View<'t> {
     }
 }
 
-/// How many bytes from `at` on are what they look like.
+/// How many bytes from `at` on are what they look like: none begins an escape or a character
+/// beyond ASCII.
 fn plain(bytes: &[u8], at: usize) -> usize {
-    let table = &*SPECIAL;
-    let special = |byte: &u8| table.get(usize::from(*byte)).copied().unwrap_or(true);
+    let special = |b: u8| (b == b'%') | (b == b'&') | (b == b'\\') | (b == b'=') | (b >= 0x80);
     let rest = bytes.get(at..).unwrap_or_default();
-    rest.iter().position(special).unwrap_or(rest.len())
+    seek(rest, special).unwrap_or(rest.len())
 }
-
-/// The bytes that an escape or a character beyond ASCII begins with.
-static SPECIAL: LazyLock<[bool; 256]> = LazyLock::new(|| {
-    std::array::from_fn(|byte| {
-        u8::try_from(byte).is_ok_and(|b| matches!(b, b'%' | b'&' | b'\\' | b'=' | 0x80..))
-    })
-});
 
 struct Builder<'t> {
     source: &'t str,

@@ -6,6 +6,7 @@ use super::forms::{inflected, known, slavic_surname};
 use super::lead::Lead;
 use super::lists::{Kind, kind};
 use super::reader::{Reader, Word};
+use crate::seek::seek;
 
 /// Finds names in the whole text.
 pub(super) fn find(text: &str, found: &mut Found) {
@@ -75,10 +76,12 @@ fn behind_particles(text: &str, start: usize) -> usize {
 /// Where the next word with a capital begins.
 fn next_capital(text: &str, from: usize) -> Option<usize> {
     let bytes = text.as_bytes();
-    let may_be = |byte: &u8| matches!(byte, b'A'..=b'Z' | 0xC3..=0xD5);
+    // A capital, or the first byte of one beyond ASCII.
+    let may_be =
+        |byte: u8| (byte.wrapping_sub(b'A') < 26) | (byte.wrapping_sub(0xC3) <= 0xD5 - 0xC3);
     let mut at = from;
     loop {
-        at += bytes.get(at..)?.iter().position(may_be)?;
+        at += seek(bytes.get(at..)?, may_be)?;
         let before = at.checked_sub(1).and_then(|before| bytes.get(before));
         let joined = before.is_some_and(|before| match before {
             0x80.. => in_word(text, at),

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use super::Found;
 use super::lists::{Kind, kind};
+use crate::seek::seek;
 
 /// Bytes behind a character that a verdict on it may look at.
 const AHEAD: usize = 48;
@@ -166,7 +167,7 @@ pub(super) fn find(text: &str, found: &mut Found) {
         // Whatever comes before Hebrew in Unicode is of no such script.
         if c < '\u{590}' {
             let rest = text.as_bytes().get(at..).unwrap_or_default();
-            let Some(gap) = rest.iter().position(|b| *b >= 0xD6) else {
+            let Some(gap) = seek(rest, |b| b >= 0xD6) else {
                 break;
             };
             (at, before) = (at + gap, Script::Other);

@@ -6,6 +6,7 @@ use self::parts::{Reader, Token};
 use super::Found;
 use super::lists::{Kind, kind};
 use crate::label::Label;
+use crate::seek::seek;
 
 /// Bytes that one address may take.
 const LONGEST: usize = 160;
@@ -27,10 +28,8 @@ impl Digits {
         if self.next < from || !bytes.get(self.next).is_some_and(u8::is_ascii_digit) {
             let from = self.next.max(from);
             let rest = bytes.get(from..).unwrap_or_default();
-            self.next = rest
-                .iter()
-                .position(u8::is_ascii_digit)
-                .map_or(bytes.len(), |gap| from + gap);
+            let digit = seek(rest, |b| b.wrapping_sub(b'0') < 10);
+            self.next = digit.map_or(bytes.len(), |gap| from + gap);
         }
         self.next < to
     }

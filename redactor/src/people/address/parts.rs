@@ -88,6 +88,22 @@ impl Token<'_> {
     }
 }
 
+/// The last letters of those endings, a bit each.
+const LAST: u32 = {
+    let (mut bits, mut at) = (0, 0);
+    while at < ENDINGS.len() {
+        if let [.., last] = ENDINGS[at].as_bytes() {
+            bits |= bit(*last);
+        }
+        at += 1;
+    }
+    bits
+};
+
+const fn bit(letter: u8) -> u32 {
+    1 << (letter & 0x1F)
+}
+
 fn ends_as_street(word: &str) -> bool {
     if !word.is_ascii() {
         let lower = word.to_lowercase();
@@ -95,6 +111,9 @@ fn ends_as_street(word: &str) -> bool {
     }
     let bytes = word.as_bytes();
     let last = bytes.last().map(u8::to_ascii_lowercase);
+    if last.is_none_or(|last| LAST & bit(last) == 0) {
+        return false;
+    }
     ENDINGS.iter().any(|ending| {
         let ending = ending.as_bytes();
         let from = bytes.len().checked_sub(ending.len());

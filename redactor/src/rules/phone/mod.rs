@@ -150,12 +150,14 @@ fn national(candidate: &Candidate<'_>) -> Option<Hit> {
 fn named_number(candidate: &Candidate<'_>) -> Option<Hit> {
     let matched = candidate.matched();
     let digits = matched.bytes().filter(u8::is_ascii_digit).count();
+    if !(7..=15).contains(&digits) {
+        return None;
+    }
     let groups: Vec<&str> = matched
         .split(|c: char| !c.is_ascii_digit())
         .filter(|g| !g.is_empty())
         .collect();
-    if !(7..=15).contains(&digits)
-        || is_date(&groups)
+    if is_date(&groups)
         || holds_date(matched)
         || candidate.context.denies()
         || !candidate.context.names(WORDS)
@@ -182,6 +184,9 @@ fn named_behind(candidate: &Candidate<'_>) -> Option<Hit> {
     let length = word.bytes().take_while(u8::is_ascii_alphabetic).count();
     let name = word.get(..length)?;
     let named = KINDS.iter().any(|kind| kind.eq_ignore_ascii_case(name));
+    if !named || !(1..=3).contains(&gap) {
+        return None;
+    }
     let digits = matched.bytes().filter(u8::is_ascii_digit).count();
     let groups: Vec<&str> = matched
         .split(|c: char| !c.is_ascii_digit())
@@ -192,7 +197,7 @@ fn named_behind(candidate: &Candidate<'_>) -> Option<Hit> {
     let line = matched.rfind('\n').map_or(0, |at| at + 1);
     let own = matched.get(line..)?;
     let count = own.bytes().filter(u8::is_ascii_digit).count();
-    if !named || !(1..=3).contains(&gap) || dated || !(6..=15).contains(&digits) || count < 6 {
+    if dated || !(6..=15).contains(&digits) || count < 6 {
         return None;
     }
     Some(Hit {
