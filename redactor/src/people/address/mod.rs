@@ -1,12 +1,13 @@
 //! Postal addresses: a street with a number, a flat, a box, and the place and code behind them.
 
+mod digits;
 mod parts;
 
+pub(super) use self::digits::Digits;
 use self::parts::{Reader, Token};
 use super::Found;
 use super::lists::{Kind, kind};
 use crate::label::Label;
-use crate::seek::seek;
 
 /// Bytes that one address may take.
 const LONGEST: usize = 160;
@@ -16,24 +17,6 @@ const BEFORE: usize = 32;
 const NEAR: usize = 64;
 /// Words of a street's name.
 const WORDS: usize = 6;
-
-/// Where the digits of a text stand, asked for rising places.
-#[derive(Default)]
-pub(super) struct Digits {
-    next: usize,
-}
-
-impl Digits {
-    fn within(&mut self, bytes: &[u8], from: usize, to: usize) -> bool {
-        if self.next < from || !bytes.get(self.next).is_some_and(u8::is_ascii_digit) {
-            let from = self.next.max(from);
-            let rest = bytes.get(from..).unwrap_or_default();
-            let digit = seek(rest, |b| b.wrapping_sub(b'0') < 10);
-            self.next = digit.map_or(bytes.len(), |gap| from + gap);
-        }
-        self.next < to
-    }
-}
 
 /// An address whose first capital stands at `start`; returns where it ends.
 pub(super) fn at(

@@ -1,5 +1,7 @@
 //! The words and numbers of an address, and the forms that are read in one piece.
 
+use std::sync::LazyLock;
+
 use super::super::lists::{Kind, kind};
 
 /// What names of streets end in.
@@ -89,18 +91,12 @@ impl Token<'_> {
 }
 
 /// The last letters of those endings, a bit each.
-const LAST: u32 = {
-    let (mut bits, mut at) = (0, 0);
-    while at < ENDINGS.len() {
-        if let [.., last] = ENDINGS[at].as_bytes() {
-            bits |= bit(*last);
-        }
-        at += 1;
-    }
-    bits
-};
+static LAST: LazyLock<u32> = LazyLock::new(|| {
+    let last = ENDINGS.iter().filter_map(|ending| ending.as_bytes().last());
+    last.fold(0, |bits, last| bits | bit(*last))
+});
 
-const fn bit(letter: u8) -> u32 {
+fn bit(letter: u8) -> u32 {
     1 << (letter & 0x1F)
 }
 
@@ -111,7 +107,7 @@ fn ends_as_street(word: &str) -> bool {
     }
     let bytes = word.as_bytes();
     let last = bytes.last().map(u8::to_ascii_lowercase);
-    if last.is_none_or(|last| LAST & bit(last) == 0) {
+    if last.is_none_or(|last| *LAST & bit(last) == 0) {
         return false;
     }
     ENDINGS.iter().any(|ending| {
