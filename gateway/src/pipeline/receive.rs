@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT};
+use http::{HeaderMap, HeaderValue};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -87,22 +87,32 @@ fn acceptable(headers: &HeaderMap) -> Result<(), Code> {
     {
         return Err(Code::EncodingUnsupported);
     }
-    let Some(kind) = headers.get(CONTENT_TYPE) else {
-        return Ok(());
-    };
-    let essence = kind
-        .as_bytes()
-        .split(|byte| *byte == b';')
-        .next()
-        .unwrap_or_default();
-    if essence
-        .trim_ascii()
-        .eq_ignore_ascii_case(b"application/json")
-    {
+    let mut kinds = headers.get_all(CONTENT_TYPE).iter();
+    let plain = kinds.next().is_none_or(is_plain_json);
+    // Two parsers may take different ones.
+    if plain && kinds.next().is_none() {
         Ok(())
     } else {
         Err(Code::MediaTypeUnsupported)
     }
+}
+
+/// Whether a content type names JSON, and no encoding but the one that JSON has (RFC 8259 §8.1).
+fn is_plain_json(kind: &HeaderValue) -> bool {
+    let mut parts = kind.as_bytes().split(|byte| *byte == b';');
+    let essence = parts.next().unwrap_or_default().trim_ascii();
+    let utf8 = |part: &[u8]| {
+        let (name, value) =
+            part.split_at(part.iter().position(|b| *b == b'=').unwrap_or(part.len()));
+        let value = value.trim_ascii_start().strip_prefix(b"=").unwrap_or(value);
+        let value = value.trim_ascii();
+        let bare = value
+            .strip_prefix(b"\"")
+            .and_then(|value| value.strip_suffix(b"\""))
+            .unwrap_or(value);
+        !name.trim_ascii().eq_ignore_ascii_case(b"charset") || bare.eq_ignore_ascii_case(b"utf-8")
+    };
+    essence.eq_ignore_ascii_case(b"application/json") && parts.all(utf8)
 }
 
 /// Reads a whole body: at most `cap` bytes, each part within `idle`, all of it by `deadline`.
@@ -158,4 +168,38 @@ pub(super) async fn drain(body: &mut Incoming, headers: &HeaderMap) {
     };
     // Whoever has not finished by then gets the reset.
     let _ = timeout(DRAIN_TIME, reading).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_one_content_type_and_only_json_in_utf_8() {
+        let taken = |kinds: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for kind in kinds {
+                headers.append(CONTENT_TYPE, kind.parse().unwrap());
+            }
+            acceptable(&headers).is_ok()
+        };
+        for kinds in [
+            &[][..],
+            &["application/json"],
+            &["Application/JSON; charset=UTF-8"],
+            &["application/json;charset=\"utf-8\"; v=1"],
+        ] {
+            assert!(taken(kinds), "{kinds:?}");
+        }
+        for kinds in [
+            &["text/plain"][..],
+            &["application/json", "text/plain"],
+            &["application/json", "application/json"],
+            &["application/json; charset=utf-16"],
+            &["application/json; charset"],
+            &["application/jsonl"],
+        ] {
+            assert!(!taken(kinds), "{kinds:?}");
+        }
+    }
 }

@@ -51,8 +51,11 @@ pub(crate) fn cut_off(text: &str) -> usize {
         .unwrap_or_default()
         .iter()
         .position(leads);
-    // A line break after `=` may have a second half.
-    let soft = text.strip_suffix("=\r").map(str::len);
+    // A line break after `=` or a backslash may have a second half.
+    let soft = ["=\r", "\\\r"]
+        .iter()
+        .find_map(|end| text.strip_suffix(end))
+        .map(str::len);
     soft.or(first.map(|at| run + at)).unwrap_or(text.len())
 }
 
@@ -174,8 +177,14 @@ fn named(name: &str) -> Option<char> {
 }
 
 /// Any number of backslashes before the letter: a text may be a string in a string in a string.
-/// Quotes and backslashes stay escaped, because a value ends at the quote that is not.
+/// Quotes and backslashes stay escaped, because a value ends at the quote that is not. Before the
+/// end of a line one continues it (shells, C, Python, Rust) and stands for nothing.
 fn backslash(text: &str) -> Option<(char, usize)> {
+    for continued in ["\\\n", "\\\r\n"] {
+        if text.starts_with(continued) {
+            return Some(('\u{2060}', continued.len()));
+        }
+    }
     let bytes = text.as_bytes();
     let slashes = bytes.iter().take_while(|b| **b == b'\\').count();
     if slashes > MOST_SLASHES {
