@@ -3,7 +3,7 @@
 //! It is handed in as bytes and checked against pinned digests before it is used; nothing is read
 //! or fetched here. Texts become windows of at most [`WINDOW`] pieces, windows become batches, and
 //! a batch is the unit of work that whoever owns the threads schedules. What the batches say is
-//! read word by word and joined with what the rules found: see [`crate::Reading`].
+//! read word by word and joined with what the rules found (`join.rs`).
 //!
 //! Rampart, © 2026 National Design Studio, CC BY 4.0, unmodified.
 
