@@ -4,7 +4,7 @@ use super::lists;
 use super::network::Class;
 use super::reader::{MEMBER, NAME_IN_CODE, Reader, capital, letters, loud};
 use super::shape::Kind;
-use super::wordpiece::is_punctuation;
+use super::wordpiece::is_alone;
 use crate::finding::Finding;
 use crate::label::Label;
 
@@ -135,5 +135,5 @@ fn is_number(word: &str) -> bool {
 }
 
 fn is_mark(word: &str) -> bool {
-    word.chars().all(is_punctuation)
+    word.chars().all(is_alone)
 }

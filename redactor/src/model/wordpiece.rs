@@ -1,13 +1,28 @@
 //! Word pieces, as BERT's uncased tokenizer cuts them, with their places in the text.
 //!
 //! Written here rather than taken from a crate: the pinned file uses one of its many models, and
-//! offsets are needed by word. A test compares it with what the reference implementation gave.
+//! offsets are needed by word. The tests compare ids and places with what the reference
+//! implementation gave for the texts of `wordpiece/reference.json`. It differs in this alone:
+//!
+//! - Long runs of letters are cut, see [`unglued`]; the reference makes one unknown piece of more
+//!   than 100 characters.
+//! - A vertical tab, a form feed and U+0085 part words as other spaces do; the reference drops
+//!   them and joins what stands on either side.
+//! - `[SEP]` and the like, written in a text, are text.
+//! - A word's place includes the characters in it that are dropped, at its ends too, because what
+//!   is found there is replaced whole.
+
+mod class;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use unicode_normalization::char::{decompose_canonical, is_combining_mark};
+use unicode_normalization::char::decompose_canonical;
 
+pub(super) use self::class::is_alone;
+use self::class::is_dropped;
 use crate::json::{Document, Limits};
 
 /// What the network is asked: the number of a piece.
@@ -119,16 +134,12 @@ fn plain(word: &str) -> String {
             continue;
         }
         decompose_canonical(c, |part| {
-            if !is_combining_mark(part) && !is_dropped(part) {
+            if !is_dropped(part) {
                 out.extend(part.to_lowercase());
             }
         });
     }
     out
-}
-
-fn is_dropped(c: char) -> bool {
-    c.is_control() || c == '\u{FFFD}' || crate::normalise::is_format(c)
 }
 
 /// Words between spaces, each mark of punctuation and each ideograph alone; what is too long for
@@ -139,7 +150,7 @@ fn split(text: &str, stretch: Range<usize>) -> Vec<Range<usize>> {
     let mut begun: Option<usize> = None;
     for (at, c) in part.char_indices() {
         let at = stretch.start + at;
-        let alone = is_punctuation(c) || is_ideograph(c);
+        let alone = is_alone(c);
         if !alone && !c.is_whitespace() {
             begun.get_or_insert(at);
             continue;
@@ -176,25 +187,4 @@ fn unglued(text: &str, range: Range<usize>, ranges: &mut Vec<Range<usize>>) {
         before = c;
     }
     ranges.push(range.start + start..range.end);
-}
-
-/// Punctuation as the tokenizer sees it: that of ASCII, `$`, `+` and the like included, and the
-/// marks of Unicode's categories P*.
-pub(super) fn is_punctuation(c: char) -> bool {
-    c.is_ascii_punctuation()
-        || matches!(c,
-            '\u{A1}' | '\u{A7}' | '\u{AB}' | '\u{B6}' | '\u{B7}' | '\u{BB}' | '\u{BF}'
-            | '\u{37E}' | '\u{387}' | '\u{589}' | '\u{58A}' | '\u{5BE}' | '\u{60C}' | '\u{61B}'
-            | '\u{61F}' | '\u{964}' | '\u{965}' | '\u{2010}'..='\u{2027}'
-            | '\u{2030}'..='\u{2043}' | '\u{2045}'..='\u{2051}' | '\u{2053}'..='\u{205E}'
-            | '\u{3001}'..='\u{3003}' | '\u{3008}'..='\u{3011}' | '\u{3014}'..='\u{301F}'
-            | '\u{30FB}' | '\u{FF01}'..='\u{FF03}' | '\u{FF05}'..='\u{FF0A}'
-            | '\u{FF0C}'..='\u{FF0F}' | '\u{FF1A}' | '\u{FF1B}' | '\u{FF1F}' | '\u{FF20}'
-            | '\u{FF3B}'..='\u{FF3D}' | '\u{FF3F}' | '\u{FF5B}' | '\u{FF5D}'
-            | '\u{FF5F}'..='\u{FF65}')
-}
-
-fn is_ideograph(c: char) -> bool {
-    matches!(c, '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}'
-        | '\u{20000}'..='\u{2A6DF}' | '\u{2A700}'..='\u{2CEAF}' | '\u{2F800}'..='\u{2FA1F}')
 }
