@@ -1,9 +1,14 @@
 //! Digests: SHA-256, and keyed digests that name their purpose.
 
+use std::io::{self, Read};
+
 use data_encoding::HEXLOWER;
 use ring::{digest, hmac};
 
 use crate::secret::{self, Secret};
+
+/// Bytes that are read at a time.
+const BLOCK: usize = 64 << 10;
 
 /// SHA-256 (FIPS 180-4) of the concatenation of `parts`.
 ///
@@ -14,6 +19,23 @@ pub fn sha256(parts: &[&[u8]]) -> [u8; 32] {
         hash.update(part);
     }
     hash.finish()
+}
+
+/// SHA-256 of what a reader gives until its end, of which it holds no more than a block.
+///
+/// # Errors
+/// As the reader's.
+pub fn sha256_of(mut reader: impl Read) -> io::Result<[u8; 32]> {
+    let mut hash = Sha256::new();
+    let mut block = vec![0; BLOCK];
+    loop {
+        match reader.read(&mut block) {
+            Ok(0) => return Ok(hash.finish()),
+            Ok(count) => hash.update(block.get(..count).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// SHA-256 of bytes that arrive in pieces.
@@ -143,6 +165,28 @@ mod tests {
         pieces.update(b"ab");
         pieces.update(b"c");
         assert_eq!(hex(&pieces.finish()), want);
+    }
+
+    /// Gives seven bytes at a time, and is interrupted before each.
+    struct Slow<'b>(&'b [u8], bool);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            self.1 = !self.1;
+            if self.1 {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let count = self.0.len().min(7);
+            self.0.read(&mut into[..count])
+        }
+    }
+
+    #[test]
+    fn what_is_read_has_the_digest_of_its_bytes() {
+        let bytes: Vec<u8> = (0..=255).cycle().take(BLOCK * 2 + 5).collect();
+        assert_eq!(sha256_of(&bytes[..]).unwrap(), sha256(&[&bytes]));
+        let few = &bytes[..100];
+        assert_eq!(sha256_of(Slow(few, false)).unwrap(), sha256(&[few]));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io::{Cursor, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use gatehouse_envelope::digest::{hex, sha256};
+use gatehouse_envelope::digest::{hex, sha256, sha256_of};
 use gatehouse_envelope::random;
 
 use super::InstallError;
@@ -54,15 +54,25 @@ pub fn is_installed(data: &Path) -> bool {
     data.join(DIRECTORY).is_dir()
 }
 
-/// Reads every file and compares its digest.
+/// Reads every file and compares its digest. None is held in memory: a large block that is freed
+/// here would make the allocator keep as much from then on.
 ///
 /// # Errors
 /// The first that is missing or another.
 pub fn check(data: &Path) -> Result<(), InstallError> {
     for Pinned(name, _, digest) in &FILES {
-        read(data, name, digest)?;
+        let path = place(data, name);
+        let own = File::open(&path).and_then(|file| sha256_of(file.take(LARGEST)));
+        let own = own.map_err(|error| InstallError::io("cannot read", &path, &error))?;
+        if hex(&own) != *digest {
+            return Err(InstallError::Other(name));
+        }
     }
     Ok(())
+}
+
+fn place(data: &Path, name: &str) -> PathBuf {
+    data.join(DIRECTORY).join(name)
 }
 
 /// The bytes of one file, if they are the pinned ones.
@@ -73,10 +83,12 @@ pub(super) fn bytes(data: &Path, name: &'static str) -> Result<Vec<u8>, InstallE
 }
 
 fn read(data: &Path, name: &'static str, digest: &str) -> Result<Vec<u8>, InstallError> {
-    let path = data.join(DIRECTORY).join(name);
+    let path = place(data, name);
     let unreadable = |error: std::io::Error| InstallError::io("cannot read", &path, &error);
-    let mut bytes = Vec::new();
     let file = File::open(&path).map_err(unreadable)?;
+    let length = file.metadata().map_err(unreadable)?.len().min(LARGEST);
+    // As long as the file is, so that it does not grow to twice that.
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0) + 1);
     file.take(LARGEST)
         .read_to_end(&mut bytes)
         .map_err(unreadable)?;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_envelope::digest::sha256;
+use gatehouse_envelope::digest::{sha256, sha256_of};
 use gatehouse_envelope::secret::Secret;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -316,7 +316,7 @@ async fn first_key(keys: &CallerKeys) -> Result<Option<Secret<String>>, StartErr
 async fn digests(config: &Config) -> Result<Digests, StartError> {
     let program = tokio::task::spawn_blocking(|| {
         let path = std::env::current_exe()?;
-        std::fs::read(path)
+        sha256_of(std::fs::File::open(path)?)
     });
     let program = program
         .await
@@ -324,7 +324,7 @@ async fn digests(config: &Config) -> Result<Digests, StartError> {
         .map_err(StartError::of("program"))?;
     let redaction = &config.redaction;
     Ok(Digests {
-        build: sha256(&[&program]),
+        build: program,
         config: sha256(&[canonical(config).as_bytes()]),
         policy: sha256(&[redaction.policy.canonical().as_bytes()]),
         rules: sha256(&[redaction.engine.fingerprint().as_bytes()]),
