@@ -21,6 +21,8 @@ mod gate;
 mod half_closed;
 #[cfg(feature = "model")]
 mod model;
+#[cfg(feature = "model")]
+mod model_cache;
 mod pieces;
 mod reported;
 mod sent;

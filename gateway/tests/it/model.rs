@@ -15,7 +15,7 @@ use crate::gate::{Gate, Script, only};
 
 const CHAT: &str = "/v1/chat/completions";
 
-static HOME: LazyLock<PathBuf> = LazyLock::new(|| {
+pub(crate) static HOME: LazyLock<PathBuf> = LazyLock::new(|| {
     if let Some(home) = std::env::var_os("GATEHOUSE_TEST_MODEL") {
         return PathBuf::from(home);
     }
