@@ -17,6 +17,7 @@ mod redact;
 mod search;
 mod session;
 mod sources;
+mod targets;
 mod up;
 
 use std::ffi::OsString;

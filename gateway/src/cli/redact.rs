@@ -4,8 +4,9 @@
 //! Works in blocks, so that a log of any length needs a few megabytes. Nothing is written of a
 //! block that could not be searched.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Read, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use gatehouse_envelope::digest::MacKey;
@@ -15,8 +16,8 @@ use gatehouse_redactor::{Label, Pseudonyms, Vault};
 
 use super::blocks::{self, FIELD};
 use super::search::Search;
-use super::sources::{self, Bar};
-use super::{Failure, Output, explain, redaction};
+use super::sources::{self, Bar, Sources};
+use super::{Failure, Output, explain, redaction, targets};
 use crate::config::Redaction;
 use crate::model::Verdicts;
 
@@ -26,15 +27,18 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Instead of the text, a JSON line for each value: its place, label, rule, score, and
-    /// whether the value itself, its key or the words beside it show what it is. Never the value.
+    /// whether the value itself, its key or the words beside it show what it is. Never the value;
+    /// names of files are told as they are.
     #[arg(long)]
     explain: bool,
-    /// Write each file under its name into this folder, instead of all to standard output.
+    /// Write each file under its name into this folder, instead of all to standard output. The
+    /// names stay as they are. No file that is there is replaced.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
     model: Search,
-    /// Files, and folders with all that is in them; standard input if there is none.
+    /// Files, and folders with all that is in them but links; standard input if there is none, or
+    /// for `-`.
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
 }
@@ -47,7 +51,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         names: Names::random()?,
         explain: arguments.explain,
     };
-    if arguments.paths.is_empty() {
+    if is_standard_input(&arguments.paths) {
         if arguments.out.is_some() {
             return Err(Failure::Usage("--out needs a PATH".to_owned()));
         }
@@ -55,16 +59,24 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         work.text(io::stdin().lock(), "-", out)?;
         return Ok(out.flush()?);
     }
-    let sources = sources::under(&arguments.paths)?;
+    let Sources {
+        files: sources,
+        skipped,
+    } = sources::under(&arguments.paths)?;
     if sources.len() > 1 && arguments.out.is_none() && !arguments.explain {
         let message = "several files need --out DIR, which is where they are written";
         return Err(Failure::Usage(message.to_owned()));
     }
+    let targets = match &arguments.out {
+        Some(folder) => targets::of(&sources, folder)?,
+        None => Vec::new(),
+    };
     let mut bar = Bar::new(sources.iter().map(|source| source.bytes).sum());
     let mut failed = Vec::new();
-    for source in &sources {
-        let done = match &arguments.out {
-            Some(folder) => work.file_into(&source.path, &folder.join(&source.name), &mut bar),
+    let targets = targets.iter().map(Some).chain(iter::repeat(None));
+    for (source, target) in sources.iter().zip(targets) {
+        let done = match target {
+            Some(target) => work.file_into(&source.path, target, &mut bar),
             None => work.file(&source.path, output.stream(), &mut bar),
         };
         if let Err(Failure::Failed(message) | Failure::Usage(message)) = done {
@@ -72,9 +84,31 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         }
     }
     output.stream().flush()?;
+    tell_skipped(&skipped, output);
     match failed.is_empty() {
         true => Ok(()),
         false => Err(Failure::Failed(failed.join("\n"))),
+    }
+}
+
+/// Without a path, or as the one path `-`. A file of that name is `./-`.
+fn is_standard_input(paths: &[PathBuf]) -> bool {
+    match paths {
+        [] => true,
+        [path] => path.as_os_str() == "-",
+        _ => false,
+    }
+}
+
+fn tell_skipped(skipped: &[PathBuf], output: &mut Output) {
+    for path in skipped {
+        output.complain(&format!("skipped {}", path.display()));
+    }
+    if !skipped.is_empty() {
+        let count = skipped.len();
+        output.complain(&format!(
+            "{count} skipped: links, or neither file nor folder"
+        ));
     }
 }
 
@@ -87,25 +121,8 @@ struct Work {
 }
 
 impl Work {
-    /// A file appears under its new name only when all of it was searched.
     fn file_into(&self, from: &Path, to: &Path, bar: &mut Bar) -> Result<(), Failure> {
-        if let Some(folder) = to.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        let mut partial = to.as_os_str().to_owned();
-        partial.push(".part");
-        let partial = PathBuf::from(partial);
-        let mut out = BufWriter::new(File::create_new(&partial)?);
-        let done = self
-            .file(from, &mut out, bar)
-            .and_then(|()| Ok(out.flush()?));
-        match done {
-            Ok(()) => Ok(fs::rename(&partial, to)?),
-            Err(failure) => {
-                fs::remove_file(&partial)?;
-                Err(failure)
-            }
-        }
+        targets::write(to, &File::open(from)?, |out| self.file(from, out, bar))
     }
 
     fn file(&self, path: &Path, out: &mut impl Write, bar: &mut Bar) -> Result<(), Failure> {

@@ -19,10 +19,17 @@ pub(super) struct Source {
     pub(super) bytes: u64,
 }
 
-/// The files that were named and those in the folders that were named, in order. Symbolic links
-/// in folders are not followed.
-pub(super) fn under(paths: &[PathBuf]) -> Result<Vec<Source>, Failure> {
-    let mut sources = Vec::new();
+/// What is to be read, and what is passed over.
+#[derive(Default)]
+pub(super) struct Sources {
+    pub(super) files: Vec<Source>,
+    /// Symbolic links in folders, which are not followed, and what is neither file nor folder.
+    pub(super) skipped: Vec<PathBuf>,
+}
+
+/// The files that were named and those in the folders that were named, in order.
+pub(super) fn under(paths: &[PathBuf]) -> Result<Sources, Failure> {
+    let mut sources = Sources::default();
     for path in paths {
         let named = |error| Failure::of(&path.display().to_string(), error);
         let data = fs::metadata(path).map_err(named)?;
@@ -31,7 +38,7 @@ pub(super) fn under(paths: &[PathBuf]) -> Result<Vec<Source>, Failure> {
         } else {
             let name = path.file_name().map(PathBuf::from).unwrap_or_default();
             let bytes = data.len();
-            sources.push(Source {
+            sources.files.push(Source {
                 path: path.clone(),
                 name,
                 bytes,
@@ -41,7 +48,7 @@ pub(super) fn under(paths: &[PathBuf]) -> Result<Vec<Source>, Failure> {
     Ok(sources)
 }
 
-fn folder(path: &Path, below: &Path, sources: &mut Vec<Source>) -> io::Result<()> {
+fn folder(path: &Path, below: &Path, sources: &mut Sources) -> io::Result<()> {
     let mut entries = fs::read_dir(path)?.collect::<io::Result<Vec<_>>>()?;
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
@@ -50,11 +57,13 @@ fn folder(path: &Path, below: &Path, sources: &mut Vec<Source>) -> io::Result<()
             folder(&entry.path(), &name, sources)?;
         } else if kind.is_file() {
             let bytes = entry.metadata()?.len();
-            sources.push(Source {
+            sources.files.push(Source {
                 path: entry.path(),
                 name,
                 bytes,
             });
+        } else {
+            sources.skipped.push(entry.path());
         }
     }
     Ok(())

@@ -156,6 +156,38 @@ fn redact_uses_the_policy_that_is_named() {
 }
 
 #[test]
+fn redact_into_a_folder_replaces_no_file_and_names_what_it_skips() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = |name: &str| folder.path().join(name).display().to_string();
+    let text = "mail jane.doe@example.com\n";
+    std::fs::create_dir(place("in")).expect("a folder");
+    std::fs::write(place("in/a.txt"), text).expect("written");
+    std::os::unix::fs::symlink("a.txt", place("in/link")).expect("a link");
+    let redact = |out: &str, path: &str| {
+        run(
+            &["redact", "--no-model", "--out", &place(out), &place(path)],
+            "",
+        )
+    };
+    assert_eq!(redact("in", "in").status, 64);
+    let kept = std::fs::read_to_string(place("in/a.txt")).expect("read");
+    assert_eq!(kept, text);
+
+    let ran = redact("out", "in");
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    assert!(ran.err.contains("in/link") && ran.err.contains("1 skipped"));
+    let written = std::fs::read_to_string(place("out/a.txt")).expect("read");
+    assert!(written.starts_with("mail <EMAIL_"), "{written}");
+
+    let again = redact("out", "in");
+    assert_eq!(again.status, 64);
+    assert!(again.err.contains("exists already"), "{}", again.err);
+
+    let piped = run(&["redact", "--no-model", "-"], text);
+    assert!(piped.out.starts_with("mail <EMAIL_"), "{}", piped.err);
+}
+
+#[test]
 fn a_start_that_fails_leaves_no_key_behind_that_nobody_has_seen() {
     let folder = tempfile::tempdir().expect("a folder");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
