@@ -8,10 +8,11 @@ use std::time::SystemTime;
 
 use gatehouse_envelope::secret::Secret;
 use gatehouse_redactor::{Engine, Policy};
+use zeroize::Zeroizing;
 
 use super::check::{ADMIN_LISTEN, Check};
 use super::fault::Faults;
-use super::{Config, Redaction};
+use super::{Config, Redaction, secret_file};
 
 /// What `gatehouse up` says on its command line, over what the file says.
 #[derive(Clone, Debug, Default)]
@@ -92,6 +93,15 @@ impl Environment {
             .map_err(|error| format!("cannot read {path}: {error}"))
     }
 
+    /// The same of a file that holds a secret, which others must not be able to read or write.
+    fn secret_file(&self, path: &str) -> Result<Zeroizing<String>, String> {
+        let content = secret_file::read(&self.path(path))
+            .map_err(|error| format!("cannot read {path}: {error}"))?;
+        let text = std::str::from_utf8(&content);
+        text.map(|text| Zeroizing::new(text.to_owned()))
+            .map_err(|_| format!("cannot read {path}: it is not UTF-8"))
+    }
+
     /// The secret that `env:NAME` or `file:PATH` refers to.
     ///
     /// # Errors
@@ -101,7 +111,9 @@ impl Environment {
             self.variable(name)
                 .ok_or_else(|| format!("the variable {name} is not set"))?
         } else if let Some(path) = reference.strip_prefix("file:") {
-            self.file(path)?.trim_end_matches(['\r', '\n']).to_owned()
+            self.secret_file(path)?
+                .trim_end_matches(['\r', '\n'])
+                .to_owned()
         } else {
             let message = "must be a reference, env:NAME or file:PATH, never the secret itself";
             return Err(message.to_owned());

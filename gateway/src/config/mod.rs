@@ -11,6 +11,7 @@ mod load;
 mod model;
 mod provider;
 mod raw;
+mod secret_file;
 mod tls;
 mod tree;
 mod value;

@@ -116,6 +116,12 @@ fn a_non_loopback_listener_must_be_said_aloud() {
     assert!(Config::parse(MINIMAL, &overrides, &environment(&[])).is_err());
 }
 
+fn mode(file: &std::path::Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(mode)).expect("set");
+}
+
 #[test]
 fn secrets_come_from_variables_and_files_only() {
     let with_key = |reference: &str| {
@@ -135,6 +141,10 @@ fn secrets_come_from_variables_and_files_only() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("key");
     std::fs::write(&file, "from-file\n").expect("written");
+    mode(&file, 0o666);
+    let open = faults(&with_key(&format!("file:{}", file.display())));
+    assert!(open[0].contains("others may read or write it; its mode must be 0600"));
+    mode(&file, 0o600);
     assert_eq!(
         secret(&with_key(&format!("file:{}", file.display()))),
         "from-file"

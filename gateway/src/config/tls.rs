@@ -3,6 +3,7 @@
 //! What would fail every handshake (another key, an expired certificate, no name) is a fault here,
 //! so that `gatehouse check` finds it, and a running gateway refuses to reload it.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -26,6 +27,7 @@ use zeroize::Zeroizing;
 use super::check::Check;
 use super::fault::Faults;
 use super::raw::RawTls;
+use super::secret_file;
 
 const CERTIFICATE: &str = "tls.certificate";
 const KEY: &str = "tls.key";
@@ -78,19 +80,17 @@ impl TlsFiles {
     /// Reads the files.
     ///
     /// # Errors
-    /// A fault for each that cannot be read.
+    /// A fault for each that cannot be read, and for a key that others may read or write.
     pub fn contents(&self) -> Result<Contents, Faults> {
         let mut faults = Faults::default();
-        let mut read = |path: &Path, place: &str| {
-            std::fs::read(path).unwrap_or_else(|error| {
-                faults.add(place, format!("cannot read {}: {error}", path.display()));
-                Vec::new()
-            })
-        };
+        let open = |path: &Path| std::fs::read(path);
+        let certificate = read(&self.certificate, CERTIFICATE, open, &mut faults);
+        let key = read(&self.key, KEY, secret_file::read, &mut faults);
+        let client_ca = self.client_ca.as_deref();
         let contents = Contents {
-            certificate: read(&self.certificate, CERTIFICATE),
-            key: Zeroizing::new(read(&self.key, KEY)),
-            client_ca: self.client_ca.as_deref().map(|path| read(path, CLIENT_CA)),
+            certificate,
+            key,
+            client_ca: client_ca.map(|path| read(path, CLIENT_CA, open, &mut faults)),
         };
         if faults.is_empty() {
             Ok(contents)
@@ -171,6 +171,18 @@ impl Contents {
         let each = [&self.certificate, &*self.key, ca].map(|bytes: &[u8]| sha256(&[bytes]));
         sha256(&[each.as_flattened()])
     }
+}
+
+fn read<T: Default>(
+    path: &Path,
+    place: &str,
+    how: impl Fn(&Path) -> io::Result<T>,
+    faults: &mut Faults,
+) -> T {
+    how(path).unwrap_or_else(|error| {
+        faults.add(place, format!("cannot read {}: {error}", path.display()));
+        T::default()
+    })
 }
 
 fn has_name(leaf: &Certificate) -> bool {

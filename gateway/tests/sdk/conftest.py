@@ -95,7 +95,9 @@ def scripted_gateway(tmp_path_factory):
         '[[provider]]\nname = "down"\nprotocol = "openai"\nmodels = ["down-*"]\n'
         'base_url = "http://127.0.0.1:1/v1"\n[sessions]\nwait = "300ms"\n'
     )
-    (tmp_path_factory.getbasetemp() / "provider-key").write_text("provider-secret-key\n")
+    key = tmp_path_factory.getbasetemp() / "provider-key"
+    key.touch(mode=0o600)
+    key.write_text("provider-secret-key\n")
     gateway = Gateway(tmp_path_factory.mktemp("scripted"), providers)
     gateway.provider = provider
     yield gateway

@@ -28,6 +28,14 @@ impl Folder {
 
     fn write(&self, name: &str, text: &str) {
         std::fs::write(self.0.path().join(name), text).expect("written");
+        self.mode(name, 0o600);
+    }
+
+    fn mode(&self, name: &str, mode: u32) {
+        use std::os::unix::fs::PermissionsExt;
+
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(self.0.path().join(name), mode).expect("set");
     }
 
     fn parse(&self, text: &str) -> Result<Config, Faults> {
@@ -61,6 +69,17 @@ fn a_good_pair_serves_and_any_address_may_be_listened_on() {
         [b"h2".to_vec(), b"http/1.1".to_vec()]
     );
     assert_eq!(server.max_early_data_size, 0);
+}
+
+#[test]
+fn a_key_that_others_may_read_is_a_fault_a_certificate_is_not() {
+    let folder = Folder::new(|_| ());
+    folder.mode("c.pem", 0o644);
+    assert!(folder.faults(TLS).is_empty());
+    folder.mode("k.pem", 0o644);
+    let faults = folder.faults(TLS);
+    assert!(faults[0].starts_with("tls.key: cannot read "), "{faults:?}");
+    assert!(faults[0].contains("its mode must be 0600"), "{faults:?}");
 }
 
 #[test]

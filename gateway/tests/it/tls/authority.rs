@@ -17,6 +17,14 @@ use tokio_rustls::client::TlsStream;
 
 use crate::gate::Gate;
 
+/// Writes a key as one has to be kept.
+pub(super) fn write_key(path: &Path, key: &str) {
+    use std::os::unix::fs::PermissionsExt;
+
+    std::fs::write(path, key).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
+}
+
 /// An issuer of certificates, and a folder to put them in.
 pub(super) struct Authority {
     issuer: Issuer<'static, KeyPair>,
@@ -49,7 +57,7 @@ impl Authority {
     pub(super) fn install(&self, name: &str) {
         let (certificate, key) = self.pair(name);
         std::fs::write(self.path("c.pem"), certificate).unwrap();
-        std::fs::write(self.path("k.pem"), key).unwrap();
+        write_key(&self.path("k.pem"), &key);
     }
 
     pub(super) fn path(&self, name: &str) -> std::path::PathBuf {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::authority::Authority;
+use super::authority::{Authority, write_key};
 use super::{ask, completion, gate, seen};
 use crate::gate::Script;
 
@@ -26,7 +26,7 @@ async fn a_new_pair_is_served_while_old_connections_go_on() {
     seen(&gate, "gatehouse_tls_stale 1").await;
     client.connect(&gate, "one.example").await.unwrap();
 
-    std::fs::write(authority.path("k.pem"), key).unwrap();
+    write_key(&authority.path("k.pem"), &key);
     gate.running.reload();
     seen(&gate, "gatehouse_tls_reloads_total{outcome=\"loaded\"} 1").await;
     seen(&gate, "gatehouse_tls_stale 0").await;
