@@ -2,7 +2,7 @@
 //!
 //! One process at a time can have it open; the database's lock sees to that.
 
-use std::{fmt::Display, os::unix::fs::DirBuilderExt, sync::Arc, time::Duration};
+use std::{error::Error, os::unix::fs::DirBuilderExt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use gatehouse_envelope::{keys::FileKeys, sign::FileSigner};
@@ -39,12 +39,25 @@ pub struct OfficeError {
 }
 
 impl OfficeError {
-    fn of<E: Display>(part: &'static str) -> impl FnOnce(E) -> Self {
+    fn of<E: Into<Box<dyn Error + Send + Sync>>>(part: &'static str) -> impl FnOnce(E) -> Self {
         move |cause| Self {
             part,
-            cause: cause.to_string(),
+            cause: with_causes(&*cause.into()),
         }
     }
+}
+
+/// What an error says, and each error under it what the one above it does not say already.
+fn with_causes(error: &dyn Error) -> String {
+    let mut said = error.to_string();
+    for cause in std::iter::successors(error.source(), |&cause| cause.source()) {
+        let cause = cause.to_string();
+        if !said.ends_with(&cause) {
+            said.push_str(": ");
+            said.push_str(&cause);
+        }
+    }
+    said
 }
 
 /// The parts that a gateway, or an operator's command, works with.

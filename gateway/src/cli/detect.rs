@@ -41,21 +41,31 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let mut input = io::stdin().lock();
     let mut number = 0;
     loop {
-        let block = read(&mut input, &mut number)?;
-        if block.is_empty() {
-            break;
-        }
+        let mut block = Vec::new();
+        let read = read(&mut input, &mut number, &mut block);
+        let ended = block.is_empty();
+        // What stands before a line that cannot be read is answered first.
         for line in found(&verdicts, &block)? {
             writeln!(output.stream(), "{line}")?;
         }
+        if ended || read.is_err() {
+            output.stream().flush()?;
+            return read;
+        }
     }
-    output.stream().flush()?;
-    Ok(())
 }
 
-/// Documents that are searched together, so that the model runs full batches.
-fn read(input: &mut impl BufRead, number: &mut u64) -> Result<Vec<Document>, Failure> {
-    let (mut block, mut size) = (Vec::new(), 0);
+/// Reads documents that are searched together, so that the model runs full batches; none at the
+/// end.
+///
+/// # Errors
+/// Names the line that cannot be read; the block holds those before it.
+fn read(
+    input: &mut impl BufRead,
+    number: &mut u64,
+    block: &mut Vec<Document>,
+) -> Result<(), Failure> {
+    let mut size = 0;
     let mut line = Vec::new();
     while block.len() < TOGETHER && size < BLOCK {
         line.clear();
@@ -75,7 +85,7 @@ fn read(input: &mut impl BufRead, number: &mut u64) -> Result<Vec<Document>, Fai
         size += read;
         block.push(document);
     }
-    Ok(block)
+    Ok(())
 }
 
 /// The line out for each line in.
@@ -190,7 +200,8 @@ mod tests {
     #[test]
     fn a_mail_address_is_found_end_to_end() {
         let mut input = &b"\n{\"id\":7,\"text\":\"write to jane.doe@example.com now\"}\n"[..];
-        let block = read(&mut input, &mut 0).expect("a block");
+        let mut block = Vec::new();
+        read(&mut input, &mut 0, &mut block).expect("a block");
         let out = found(&verdicts(), &block).expect("a line");
         let out: Value = serde_json::from_str(&out[0]).expect("JSON");
         assert_eq!(out["id"], 7);
@@ -207,7 +218,8 @@ mod tests {
         let (mut input, mut number) = (lines.as_bytes(), 0);
         let mut ids = Vec::new();
         loop {
-            let block = read(&mut input, &mut number).expect("a block");
+            let mut block = Vec::new();
+            read(&mut input, &mut number, &mut block).expect("a block");
             if block.is_empty() {
                 break;
             }
@@ -222,7 +234,7 @@ mod tests {
     #[test]
     fn a_bad_line_is_refused_without_being_quoted() {
         for bad in ["jane@example.com", "{\"id\":1}", "{\"text\":\"x\"}", "[]"] {
-            let refused = read(&mut bad.as_bytes(), &mut 0).err().expect("refused");
+            let refused = read(&mut bad.as_bytes(), &mut 0, &mut Vec::new()).expect_err("refused");
             let message = refused.message();
             assert!(
                 !message.contains("jane") && message.starts_with("line 1:"),

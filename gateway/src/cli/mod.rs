@@ -63,6 +63,16 @@ enum Command {
     Model(model::Command),
 }
 
+impl Command {
+    /// Whether it failed if nobody reads its output: what is shown once, or is to last.
+    fn must_be_read(&self) -> bool {
+        matches!(
+            self,
+            Command::Up(_) | Command::Demo(_) | Command::Key(key::Command::Create(_))
+        )
+    }
+}
+
 /// Why a command ended without doing what it should.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -118,6 +128,7 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
             return ExitCode::from(if wrong { 64 } else { 0 });
         }
     };
+    let must_be_read = arguments.command.must_be_read();
     let result = match arguments.command {
         Command::Up(arguments) => up::run(arguments, &mut output),
         Command::Check(arguments) => check::run(&arguments, &mut output),
@@ -131,6 +142,7 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
+        Err(_) if output.is_unread() && !must_be_read => ExitCode::SUCCESS,
         Err(failure) => {
             output.complain(failure.message());
             ExitCode::from(failure.status())

@@ -4,14 +4,48 @@ use std::io::{self, IsTerminal, Write};
 
 /// Standard output and standard error of this process.
 pub(crate) struct Output {
-    out: io::BufWriter<io::Stdout>,
+    out: io::BufWriter<Standard>,
+}
+
+/// Standard output, and whether its reader has left.
+struct Standard {
+    out: io::Stdout,
+    left: bool,
+}
+
+impl Standard {
+    fn noting<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
+        let left = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+        self.left |= done.as_ref().is_err_and(left);
+        done
+    }
+}
+
+impl Write for Standard {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let done = self.out.write(bytes);
+        self.noting(done)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let done = self.out.flush();
+        self.noting(done)
+    }
 }
 
 impl Output {
     pub(crate) fn of_process() -> Output {
         Output {
-            out: io::BufWriter::new(io::stdout()),
+            out: io::BufWriter::new(Standard {
+                out: io::stdout(),
+                left: false,
+            }),
         }
+    }
+
+    /// Whether whoever read the result wants no more of it, as `head` does.
+    pub(crate) fn is_unread(&self) -> bool {
+        self.out.get_ref().left
     }
 
     /// One line of the result, visible at once.

@@ -79,6 +79,9 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             Some(target) => work.file_into(&source.path, target, &mut bar),
             None => work.file(&source.path, output.stream(), &mut bar),
         };
+        if output.is_unread() {
+            return done;
+        }
         if let Err(Failure::Failed(message) | Failure::Usage(message)) = done {
             failed.push(format!("{}: {message}", source.path.display()));
         }

@@ -129,6 +129,10 @@ fn finish(
         }
     }
     match body {
+        // An array or a bare value is JSON, but no reply of any protocol.
+        Ok(body) if status.is_success() && !body.trim_ascii_start().starts_with(b"{") => {
+            Finish::Broken(Rejection::new(Code::ProviderMalformed).detail("not a JSON object"))
+        }
         Ok(body) if status.is_success() => Finish::Whole(Reply {
             status: StatusCode::OK,
             body,

@@ -128,6 +128,64 @@ fn detect_answers_a_line_for_a_line() {
 }
 
 #[test]
+fn detect_answers_what_stands_before_a_bad_line_and_names_it() {
+    let input = "{\"id\":1,\"text\":\"a.b@example.org\"}\n\n{\"id\":1,\"id\":2,\"text\":\"x\"}\n";
+    let ran = run(&["detect", "--jsonl"], input);
+    assert_eq!(ran.status, 1);
+    assert_eq!(ran.out.lines().count(), 1, "{}", ran.out);
+    assert!(ran.out.contains("EMAIL"), "{}", ran.out);
+    assert!(ran.err.contains("line 3: "), "{}", ran.err);
+}
+
+/// As under `| head -1`, but certain: the reader has left before anything is written.
+#[test]
+fn a_reader_that_leaves_ends_a_command_quietly() {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_gatehouse"))
+        .args(["redact", "--no-model"])
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(writer)
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(b"some text\n").expect("written");
+    drop(stdin);
+    let output = child.wait_with_output().expect("the binary ends");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(output.stderr.is_empty(), "{:?}", output.stderr);
+}
+
+#[test]
+fn a_data_directory_that_cannot_be_opened_is_told_with_its_cause() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let place = data.display().to_string();
+    let made = run(&["key", "create", "--name", "n", "--data", &place], "");
+    assert_eq!(made.status, 0, "{}", made.err);
+    let list = || run(&["key", "list", "--data", &place], "");
+
+    let root = data.join("keys/root");
+    let mode = |mode| std::fs::set_permissions(&root, std::fs::Permissions::from_mode(mode));
+    mode(0o644).expect("set");
+    let ran = list();
+    assert_eq!(ran.status, 1);
+    let cause = "keys/root: the root key file: others may read or write it; its mode must be 0600";
+    assert!(ran.err.contains(cause), "{}", ran.err);
+    mode(0o600).expect("set");
+
+    std::fs::write(data.join("sessions.redb"), [0x5a; 8192]).expect("written");
+    let ran = list();
+    assert_eq!(ran.status, 1);
+    let head = "sessions.redb: the database: ";
+    assert!(ran.err.contains(head), "{}", ran.err);
+}
+
+#[test]
 fn redact_uses_the_policy_that_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let policy = folder.path().join("policy.toml");

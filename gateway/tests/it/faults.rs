@@ -91,6 +91,13 @@ fn faults() -> Vec<Fault> {
             "error",
         ),
         fault(
+            "no object",
+            Script::json(r#"["hello"]"#),
+            502,
+            "provider_malformed",
+            "error",
+        ),
+        fault(
             "duplicate keys",
             Script::json(r#"{"a":1,"a":2}"#),
             502,
