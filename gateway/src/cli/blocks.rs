@@ -1,10 +1,10 @@
 //! Text of any length in blocks that can be searched one by one.
 //!
 //! A block ends behind a line, where nothing that is found after it depends on it. While no such
-//! place is there, more is read, each time as much again, so that the work stays linear; JSON is
-//! kept whole, and lines that are JSON are blocks of their own, so that their keys are known.
+//! place is there, more is read, so much each time that the work stays linear; JSON is kept whole,
+//! and lines that are JSON are blocks of their own, so that their keys are known.
 
-use std::io::Read;
+use std::io::{self, ErrorKind, Read};
 
 use gatehouse_redactor::json::{Document, Limits};
 use gatehouse_redactor::{Direction, Engine, Field, Finding};
@@ -16,6 +16,9 @@ const BLOCK: usize = 256 << 10;
 /// A text that cannot be cut anywhere in this many bytes is refused; a longer JSON document is
 /// searched as text.
 const LONGEST: usize = 16 << 20;
+/// A value that has no end in this many bytes is cut like any text: no key is as long, and what
+/// only begins like one must not be kept in memory to its end.
+const LONGEST_VALUE: usize = 128 << 10;
 /// How far behind a cut the search could still see what stands before it.
 const REACH: usize = 2 * Engine::LONGEST_UNDECIDED;
 /// How many line ends are tried for a cut, before more input is awaited.
@@ -37,19 +40,65 @@ pub(super) struct Block<'t> {
     pub(super) line: u64,
 }
 
+/// How an input comes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// All of it is there.
+    File,
+    /// Bit by bit, from somebody who may wait for what comes of it.
+    Pipe,
+}
+
+impl Flow {
+    /// Reads until `enough` is at hand, of a pipe what it has. 0 at the end.
+    fn read(self, input: &mut impl Read, bytes: &mut Vec<u8>, enough: usize) -> io::Result<usize> {
+        if self == Flow::File {
+            let wanted = enough.saturating_sub(bytes.len());
+            let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
+            return input.take(wanted).read_to_end(bytes);
+        }
+        let before = bytes.len();
+        bytes.resize(before + BLOCK, 0);
+        let space = bytes.get_mut(before..).unwrap_or_default();
+        let read = loop {
+            match input.read(space) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                read => break read,
+            }
+        };
+        bytes.truncate(before + read.as_ref().unwrap_or(&0));
+        read
+    }
+
+    /// How much has to be at hand before a cut is tried, with `left` bytes over from the last cut.
+    fn enough(self, left: usize) -> usize {
+        match self {
+            Flow::File => left + BLOCK,
+            Flow::Pipe => left + 1,
+        }
+    }
+
+    /// The same after a cut that was tried in vain.
+    fn more(self, enough: usize) -> usize {
+        match self {
+            Flow::File => enough * 2,
+            Flow::Pipe => enough + enough / 8 + 1,
+        }
+    }
+}
+
 /// Calls `take` with one block after another; in a row, they are the input.
 pub(super) fn each(
     mut input: impl Read,
+    flow: Flow,
     engine: &Engine,
     mut take: impl FnMut(Block<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut bytes = Vec::with_capacity(2 * BLOCK);
     let (mut start, mut line) = (0, 1);
-    // How much has to be at hand before a cut is tried.
-    let mut enough = BLOCK;
+    let mut enough = flow.enough(0);
     loop {
-        let wanted = u64::try_from(enough - bytes.len()).unwrap_or(u64::MAX);
-        let ended = (&mut input).take(wanted).read_to_end(&mut bytes)? == 0;
+        let ended = flow.read(&mut input, &mut bytes, enough)? == 0;
         if !ended && bytes.len() < enough {
             continue;
         }
@@ -76,10 +125,9 @@ pub(super) fn each(
             let message = format!("a text of more than {LONGEST} bytes cannot be cut anywhere");
             return Err(Failure::Failed(message));
         }
-        enough = if cut == 0 {
-            enough * 2
-        } else {
-            bytes.len() + BLOCK
+        enough = match cut {
+            0 => flow.more(enough.max(bytes.len())),
+            _ => flow.enough(bytes.len()),
         };
     }
 }
@@ -145,13 +193,20 @@ fn whole_characters(bytes: &[u8], ended: bool) -> Result<&str, Failure> {
 /// Where a block may end: behind a line that nothing found after it depends on, or where the
 /// search says that nothing is open. 0 if more input is needed to tell.
 fn cut(engine: &Engine, text: &str) -> Result<usize, Failure> {
+    let own_lines = json_lines(text);
+    if own_lines > 0 {
+        return Ok(own_lines);
+    }
     let look = engine
         .look(text, FIELD)
         .map_err(|error| Failure::of("search", error))?;
     let all = look.findings;
-    let decided = text.get(..look.settled).unwrap_or_default();
+    // What follows has to be there to tell whether it depends on what stands before.
+    let seen = text.floor_char_boundary(text.len().saturating_sub(2 * REACH));
+    let decided = text.get(..look.settled.min(seen)).unwrap_or_default();
     let lines = decided.rmatch_indices('\n').map(|(at, _)| at + 1);
-    for cut in lines.take(TRIES).chain([decided.len()]) {
+    let within_a_line = (text.len() >= BLOCK).then_some(decided.len());
+    for cut in lines.take(TRIES).chain(within_a_line) {
         let inside = all
             .iter()
             .any(|finding| finding.start < cut && cut < finding.end);
@@ -159,7 +214,20 @@ fn cut(engine: &Engine, text: &str) -> Result<usize, Failure> {
             return Ok(cut);
         }
     }
-    Ok(0)
+    let endless = |finding: &&Finding| {
+        finding.start >= look.settled && finding.end - finding.start >= LONGEST_VALUE
+    };
+    let endless = all.iter().find(endless);
+    Ok(endless.map_or(0, |value| {
+        text.floor_char_boundary(value.start + LONGEST_VALUE)
+    }))
+}
+
+/// The end of the whole lines at the start that are JSON, which nothing around them bears on.
+fn json_lines(text: &str) -> usize {
+    let lines = text.split_inclusive('\n');
+    let own = lines.take_while(|line| line.ends_with('\n') && is_json(line));
+    own.map(str::len).sum()
 }
 
 /// Whether what follows the cut is found alike without what stands before it.
@@ -192,7 +260,7 @@ mod tests {
         let engine = redaction(None).expect("rules").engine;
         let mut whole = String::new();
         let mut lengths = Vec::new();
-        each(text.as_bytes(), &engine, |block| {
+        each(text.as_bytes(), Flow::File, &engine, |block| {
             assert_eq!(block.start as usize, whole.len());
             assert_eq!(block.line as usize, whole.matches('\n').count() + 1);
             whole.push_str(block.text);
@@ -220,6 +288,75 @@ mod tests {
                 "{unit:?}"
             );
         }
+    }
+
+    /// A pipe that has so many bytes at a time, and how many were taken from it.
+    struct Pipe<'t> {
+        text: &'t [u8],
+        piece: usize,
+        taken: &'t std::cell::Cell<usize>,
+    }
+
+    impl Read for Pipe<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let read = (&self.text[..self.piece.min(self.text.len())]).read(into)?;
+            self.text = &self.text[read..];
+            self.taken.set(self.taken.get() + read);
+            Ok(read)
+        }
+    }
+
+    /// How much was taken from the pipe when each block came, and where the block ended.
+    fn piped(text: &str, piece: usize) -> Vec<(usize, usize)> {
+        let engine = redaction(None).expect("rules").engine;
+        let (taken, mut whole, mut seen) = (std::cell::Cell::new(0), String::new(), Vec::new());
+        let pipe = Pipe {
+            text: text.as_bytes(),
+            piece,
+            taken: &taken,
+        };
+        each(pipe, Flow::Pipe, &engine, |block| {
+            whole.push_str(block.text);
+            seen.push((taken.get(), whole.len()));
+            Ok(())
+        })
+        .expect("blocks");
+        assert_eq!(whole, text);
+        seen
+    }
+
+    #[test]
+    fn a_pipe_s_lines_come_as_soon_as_they_are_decided() {
+        let text = "nothing to see in this line\n".repeat(300);
+        let (last, rest) = piped(&text, 100)
+            .split_last()
+            .map(|(l, r)| (*l, r.to_vec()))
+            .unwrap();
+        assert!(rest.len() > 30, "{rest:?}");
+        assert!(
+            rest.iter().all(|(taken, at)| taken - at < 3 * REACH),
+            "{rest:?}"
+        );
+        assert_eq!(last, (text.len(), text.len()));
+        let lines = "{\"a\":1}\n".repeat(5);
+        let at_once: Vec<_> = (1..=5).map(|n| (n * 8, n * 8)).collect();
+        assert_eq!(piped(&lines, 8), at_once);
+        // A line of which only a part has come is not cut.
+        let lines = format!("x\n{{\"password\":\"{}\"}}\ny\n", "word ".repeat(2000));
+        assert!(piped(&lines, 64).contains(&(lines.len(), lines.len() - 2)));
+    }
+
+    #[test]
+    fn a_key_block_without_an_end_is_cut() {
+        let begin = ["-----BEGIN PRIV", "ATE KEY-----\n"].concat();
+        let line = format!("{}\n", "MC4CAQAwBQYDK2Vw".repeat(4));
+        let text = format!("{begin}{}", line.repeat((2 << 20) / line.len()));
+        let lengths = blocks(&text);
+        assert_eq!(lengths[0], LONGEST_VALUE);
+        assert!(
+            lengths.iter().all(|length| *length <= 3 * BLOCK),
+            "{lengths:?}"
+        );
     }
 
     #[test]

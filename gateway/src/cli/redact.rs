@@ -14,7 +14,7 @@ use gatehouse_envelope::random;
 use gatehouse_redactor::body::{Means, redact_text};
 use gatehouse_redactor::{Label, Pseudonyms, Vault};
 
-use super::blocks::{self, FIELD};
+use super::blocks::{self, FIELD, Flow};
 use super::search::Search;
 use super::sources::{self, Bar, Sources};
 use super::{Failure, Output, explain, redaction, targets};
@@ -56,7 +56,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             return Err(Failure::Usage("--out needs a PATH".to_owned()));
         }
         let out = output.stream();
-        work.text(io::stdin().lock(), "-", out)?;
+        work.text(io::stdin().lock(), Flow::Pipe, "-", out)?;
         return Ok(out.flush()?);
     }
     let Sources {
@@ -129,17 +129,33 @@ impl Work {
     }
 
     fn file(&self, path: &Path, out: &mut impl Write, bar: &mut Bar) -> Result<(), Failure> {
-        let input = bar.reading(File::open(path)?);
-        self.text(input, &path.to_string_lossy(), out)
+        let file = File::open(path)?;
+        let flow = match file.metadata()?.is_file() {
+            true => Flow::File,
+            false => Flow::Pipe,
+        };
+        let input = bar.reading(file);
+        self.text(input, flow, &path.to_string_lossy(), out)
     }
 
-    fn text(&self, input: impl Read, name: &str, out: &mut impl Write) -> Result<(), Failure> {
+    fn text(
+        &self,
+        input: impl Read,
+        flow: Flow,
+        name: &str,
+        out: &mut impl Write,
+    ) -> Result<(), Failure> {
         let Redaction { policy, engine } = &self.redaction;
-        blocks::each(input, engine, |block| {
+        blocks::each(input, flow, engine, |block| {
             if self.explain {
-                return explain::block(block, name, policy, &self.verdicts, out);
+                explain::block(block, name, policy, &self.verdicts, out)?;
+            } else {
+                out.write_all(self.without_values(block.text)?.as_bytes())?;
             }
-            Ok(out.write_all(self.without_values(block.text)?.as_bytes())?)
+            match flow {
+                Flow::File => Ok(()),
+                Flow::Pipe => Ok(out.flush()?),
+            }
         })
     }
 
@@ -195,7 +211,7 @@ mod tests {
 
     fn redacted(input: &[u8]) -> Result<String, Failure> {
         let mut out = Vec::new();
-        work(false).text(input, "-", &mut out)?;
+        work(false).text(input, Flow::File, "-", &mut out)?;
         Ok(String::from_utf8(out).expect("UTF-8"))
     }
 
@@ -250,7 +266,7 @@ mod tests {
         let work = work(true);
         let mut out = Vec::new();
         let text = "a\nmail jane.doe@example.com\n{\"password\":\"hunter2x\"}\n";
-        work.text(text.as_bytes(), "f", &mut out)
+        work.text(text.as_bytes(), Flow::File, "f", &mut out)
             .expect("explained");
         let lines: Vec<serde_json::Value> = String::from_utf8(out)
             .expect("UTF-8")
