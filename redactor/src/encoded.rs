@@ -112,6 +112,32 @@ pub(crate) fn begun(text: &str) -> usize {
     }
 }
 
+/// Fewer tag characters in a row hide no value; a flag has up to five.
+pub(crate) const SHORTEST_TAGS: usize = 6;
+
+/// Runs of Unicode tag characters, and the ASCII that they stand for.
+pub(crate) fn tag_runs(text: &str) -> impl Iterator<Item = (Run, String)> + '_ {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = text.get(at..)?;
+        let start = at + memchr::memmem::find(rest.as_bytes(), TAG_BYTES)?;
+        let inner: String = text.get(start..)?.chars().map_while(tag).collect();
+        let end = start + 4 * inner.len();
+        // The last ones of the block stand for no character.
+        at = end.max(start + 4);
+        Some((Run { start, end }, inner))
+    })
+}
+
+/// What all tag characters begin with in UTF-8.
+const TAG_BYTES: &[u8] = b"\xF3\xA0";
+
+/// The character that a tag character stands for.
+fn tag(c: char) -> Option<char> {
+    let ascii = u32::from(c).checked_sub(0xE0000)?;
+    char::from_u32(ascii).filter(|c| matches!(c, ' '..='~'))
+}
+
 /// The text that a run hides.
 pub(crate) fn decode(run: &str) -> Option<String> {
     if !promising(run) {
@@ -237,6 +263,22 @@ mod tests {
             decode("6c656e614065782e6f7267").as_deref(),
             Some("lena@ex.org")
         );
+    }
+
+    #[test]
+    fn tag_characters_stand_for_ascii() {
+        let hidden = |text: &str| -> String {
+            text.chars()
+                .filter_map(|c| char::from_u32(0xE0000 + u32::from(c)))
+                .collect()
+        };
+        let text = format!("a{}b{}\u{E007F}", hidden("4111 x"), hidden("gb"));
+        let runs: Vec<_> = tag_runs(&text)
+            .map(|(run, inner)| (run.start, inner))
+            .collect();
+        let flag = (26, "gb".to_owned());
+        assert_eq!(&runs[..2], [(1, "4111 x".to_owned()), flag]);
+        assert!(runs[2..].iter().all(|(_, inner)| inner.is_empty()));
     }
 
     #[test]

@@ -16,6 +16,9 @@ pub(crate) enum Left {
     Number,
     /// No letter, digit or mark that could belong to the same token.
     Token,
+    /// No letter or digit: what begins here tells by itself what it is, so that it may stand in
+    /// the name of a file or between marks of emphasis.
+    Word,
 }
 
 /// How a match goes on after its head.

@@ -12,10 +12,11 @@ const SOFT_LINE: usize = 60;
 /// Whether ASCII text may hold an escape at all.
 pub(super) fn possible(text: &[u8]) -> bool {
     memchr::memchr3(b'%', b'&', b'\\', text).is_some()
+        || memchr::memchr(super::sequence::ESCAPE, text).is_some()
         || memchr::memchr_iter(b'=', text).any(|at| {
             matches!(
                 text.get(at + 1),
-                Some(b'4' | b'\n' | b'\r' | b'A'..=b'F' | b'a'..=b'f')
+                Some(b'3' | b'4' | b'\n' | b'\r' | b'A'..=b'F' | b'a'..=b'f')
             )
         })
 }
@@ -56,7 +57,8 @@ pub(crate) fn cut_off(text: &str) -> usize {
         .iter()
         .find_map(|end| text.strip_suffix(end))
         .map(str::len);
-    soft.or(first.map(|at| run + at)).unwrap_or(text.len())
+    let cut = soft.or(first.map(|at| run + at)).unwrap_or(text.len());
+    cut.min(super::sequence::cut_off(text))
 }
 
 fn hex(bytes: Option<&[u8]>) -> Option<u32> {
@@ -69,8 +71,9 @@ fn percent(text: &str) -> Option<(char, usize)> {
     octets(text, b'%')
 }
 
-/// What cannot be an assignment: `=40` inside a word (a mail address), a character of several
-/// bytes, and a break behind a long line, which stands for nothing (a joiner that is dropped).
+/// What cannot be an assignment: `=40` inside a word (a mail address), `=3D` (no value of a
+/// parameter begins so but by chance), a character of several bytes, and a
+/// break behind a long line, which stands for nothing (a joiner that is dropped).
 fn quoted_printable(before: &str, text: &str) -> Option<(char, usize)> {
     if text.starts_with("=\r\n") || text.starts_with("=\n") {
         let line = before.bytes().rev().take(SOFT_LINE);
@@ -87,7 +90,8 @@ fn quoted_printable(before: &str, text: &str) -> Option<(char, usize)> {
             .as_bytes()
             .get(length)
             .is_some_and(u8::is_ascii_alphabetic);
-    (!character.is_ascii() || (character == '@' && inside)).then_some((character, length))
+    let opened = !character.is_ascii() || (character == '@' && inside) || text.starts_with("=3D");
+    opened.then_some((character, length))
 }
 
 /// One character as UTF-8 bytes, each written as a mark and two hex digits.
@@ -177,8 +181,7 @@ fn named(name: &str) -> Option<char> {
 }
 
 /// Any number of backslashes before the letter: a text may be a string in a string in a string.
-/// Quotes and backslashes stay escaped, because a value ends at the quote that is not. Before the
-/// end of a line one continues it (shells, C, Python, Rust) and stands for nothing.
+/// Before the end of a line one continues it (shells, C, Python, Rust) and stands for nothing.
 fn backslash(text: &str) -> Option<(char, usize)> {
     for continued in ["\\\n", "\\\r\n"] {
         if text.starts_with(continued) {
@@ -202,7 +205,13 @@ fn backslash(text: &str) -> Option<(char, usize)> {
         b'u' => unicode(text, slashes)?,
         _ => return None,
     };
-    (!matches!(character, '"' | '\\' | '\'')).then_some((character, slashes + length))
+    Some((character, slashes + length))
+}
+
+/// Whether the escape at the start of `text` stays one in the plain form: a quote or a backslash
+/// behind a backslash, because a value ends at the quote that is not escaped.
+pub(super) fn stays_escaped(text: &[u8], character: char) -> bool {
+    text.first() == Some(&b'\\') && matches!(character, '"' | '\\' | '\'')
 }
 
 /// `u0040`, `u{40}`, or two such for a character beyond the basic plane.

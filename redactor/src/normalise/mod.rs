@@ -2,11 +2,12 @@
 //!
 //! Compatibility forms, dashes, spaces and digits of all scripts become ASCII; format characters
 //! (zero-width, soft hyphen, bidirectional controls) disappear; percent, HTML and JSON escapes
-//! are opened. Every character is handled alone, so offsets map back exactly, and a text that
+//! are opened; what sets colours in a terminal counts as nothing. Every character is handled alone, so offsets map back exactly, and a text that
 //! has nothing to normalise is borrowed.
 
 mod escape;
 mod fold;
+mod sequence;
 
 use std::borrow::Cow;
 
@@ -52,6 +53,7 @@ impl<'t> View<'t> {
                 // Most bytes are plain, and so are those beside them.
                 b' '..=b'$' | b'\''..=b'<' | b'>'..=b'[' | b']'..=b'~' => plain(bytes, at),
                 b'%' | b'&' | b'\\' | b'=' => builder.escape(at),
+                &sequence::ESCAPE => builder.sequence(at).unwrap_or(1),
                 0x80.. => builder.character(at),
                 _ => 1,
             };
@@ -95,7 +97,10 @@ impl<'t> View<'t> {
 /// How many bytes from `at` on are what they look like: none begins an escape or a character
 /// beyond ASCII.
 fn plain(bytes: &[u8], at: usize) -> usize {
-    let special = |b: u8| (b == b'%') | (b == b'&') | (b == b'\\') | (b == b'=') | (b >= 0x80);
+    let special = |b: u8| {
+        let opens = (b == b'%') | (b == b'&') | (b == b'\\') | (b == b'=');
+        opens | (b == sequence::ESCAPE) | (b >= 0x80)
+    };
     let rest = bytes.get(at..).unwrap_or_default();
     seek(rest, special).unwrap_or(rest.len())
 }
@@ -110,15 +115,31 @@ struct Builder<'t> {
 impl<'t> Builder<'t> {
     /// Opens the escape at `at`, if it is one. Returns how many bytes are done.
     fn escape(&mut self, at: usize) -> usize {
+        if let Some(length) = self.sequence(at) {
+            return length;
+        }
         let Some((character, length)) = escape::open(self.source, at) else {
             return 1;
         };
+        let rest = self.source.as_bytes().get(at..).unwrap_or_default();
+        if escape::stays_escaped(rest, character) {
+            let plain: String = ['\\', character].iter().collect();
+            self.replace(at, length, &plain);
+            return length;
+        }
         match fold::fold(character) {
             Folded::Dropped => self.replace(at, length, ""),
             Folded::Same => self.replace(at, length, character.encode_utf8(&mut [0; 4])),
             Folded::To(text) => self.replace(at, length, &text),
         }
         length
+    }
+
+    /// Drops the control sequence at `at`, if it is one. Returns its length.
+    fn sequence(&mut self, at: usize) -> Option<usize> {
+        let length = sequence::length(self.source.as_bytes().get(at..)?)?;
+        self.replace(at, length, "");
+        Some(length)
     }
 
     fn character(&mut self, at: usize) -> usize {
@@ -196,6 +217,11 @@ mod tests {
             ("100% & more", "100% & more"),
             ("lena=40example.org, x=40", "lena@example.org, x=40"),
             ("\\\"x\\\"", "\\\"x\\\""),
+            ("{\\u0022k\\u0022:\\\\u0027v", "{\\\"k\\\":\\'v"),
+            ("\\x22a\\u005cb\\u003Ec", "\\\"a\\\\b>c"),
+            ("t=3Dghp, x=30", "t=ghp, x=30"),
+            ("a\u{1b}[01;31mb\u{1b}[mc", "abc"),
+            ("a\\x1b[32mb\\\\u001b[0m", "ab"),
         ] {
             assert_eq!(View::of(source).text, view, "{source}");
         }

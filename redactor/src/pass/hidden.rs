@@ -1,4 +1,4 @@
-//! Text hidden in runs of base64 and hex: opened, searched, found as a whole run.
+//! Text hidden in runs of base64, hex and tag characters: opened, searched, found as a whole run.
 
 use super::{LOOK_AHEAD, Pass, Search};
 use crate::encoded;
@@ -23,7 +23,28 @@ impl Search<'_, '_> {
             }
         }
         pass.settled = pass.settled.min(encoded::begun(source));
+        self.tags(source, pass)
+    }
+
+    /// Searches what runs of Unicode tag characters stand for; nobody sees them, models read them.
+    fn tags(&mut self, source: &str, pass: &mut Pass) -> Result<(), ScanError> {
+        for (run, inner) in encoded::tag_runs(source) {
+            if run.end == source.len() {
+                pass.settled = pass.settled.min(run.start);
+            }
+            if self.depth < DEPTH && inner.len() >= encoded::SHORTEST_TAGS {
+                let found = self.inner(&inner)?;
+                take(found, run, pass);
+            }
+        }
         Ok(())
+    }
+
+    fn inner(&mut self, text: &str) -> Result<Pass, ScanError> {
+        self.depth += 1;
+        let found = self.text(text);
+        self.depth -= 1;
+        found
     }
 
     /// Whether the run hides a value.
@@ -52,24 +73,25 @@ impl Search<'_, '_> {
         let Some(inner) = encoded::decode(text) else {
             return Ok(false);
         };
-        self.depth += 1;
-        let found = self.text(&inner);
-        self.depth -= 1;
-        let found = found?;
-        pass.steps += found.steps;
-        let best = found
-            .findings
-            .into_iter()
-            .max_by_key(|finding| finding.score);
-        if let Some(best) = best {
-            let score = best.score.max(SCORE);
-            pass.findings.push(Finding {
-                start: run.start,
-                end: run.end,
-                score,
-                ..best
-            });
-        }
-        Ok(best.is_some())
+        let found = self.inner(&inner)?;
+        Ok(take(found, run, pass))
     }
+}
+
+/// Takes what was found in a run as one finding over all of it. Returns whether there was any.
+fn take(found: Pass, run: encoded::Run, pass: &mut Pass) -> bool {
+    pass.steps += found.steps;
+    let best = found
+        .findings
+        .into_iter()
+        .max_by_key(|finding| finding.score);
+    if let Some(best) = best {
+        pass.findings.push(Finding {
+            start: run.start,
+            end: run.end,
+            score: best.score.max(SCORE),
+            ..best
+        });
+    }
+    best.is_some()
 }

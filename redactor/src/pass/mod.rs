@@ -225,6 +225,7 @@ fn may_follow(left: Left, before: Option<&u8>) -> bool {
     match (left, before) {
         (Left::Any, _) | (_, None) => true,
         (Left::Number, Some(b)) => !b.is_ascii_alphanumeric() && !b"._".contains(b),
+        (Left::Word, Some(b)) => !b.is_ascii_alphanumeric(),
         (Left::Token, Some(b)) => !b.is_ascii_alphanumeric() && !b"_-".contains(b),
     }
 }

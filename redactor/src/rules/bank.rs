@@ -109,7 +109,7 @@ pub(super) fn rules() -> Vec<Rule> {
         "iban",
         Label::IBAN,
         head,
-        (Left::Token, Tail::None),
+        (Left::Word, Tail::None),
         check,
     )]
 }
@@ -136,12 +136,17 @@ fn check(candidate: &Candidate<'_>) -> Option<Hit> {
         if compact.len() == *length {
             let end = candidate.start + at + 1;
             let next = candidate.text.as_bytes().get(end);
-            if next.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_') {
+            if next.is_some_and(u8::is_ascii_alphanumeric) {
                 return None;
             }
+            // In a name, `scan_GB82….pdf`, only the whole number without dashes of its own is one.
+            let glued = candidate.previous().is_some_and(|b| b"_-".contains(&b));
+            let named = glued || next == Some(&b'_');
+            let dashed = bytes.get(..at)?.contains(&b'-');
             let labelled = candidate.context.names(WORDS);
             let score = match (iban(&compact), upper, labelled) {
-                (true, true, _) => 97,
+                (true, true, _) if !(glued && dashed) => 97,
+                _ if named => return None,
                 (true, false, true) => 92,
                 // The sum is wrong, but the label stands beside it.
                 (false, true, true) => 80,

@@ -28,7 +28,7 @@ pub(super) fn rules() -> Vec<Rule> {
             "jwt",
             Label::JWT,
             r"eyJ[A-Za-z0-9_-]{10}",
-            (Left::Token, Tail::Run(Class::Dotted)),
+            (Left::Word, Tail::Run(Class::Dotted)),
             jwt,
         ),
     ]

@@ -69,7 +69,7 @@ pub(super) fn rules() -> Vec<Rule> {
         "card",
         Label::CREDIT_CARD,
         head,
-        (Left::Number, Tail::None),
+        (Left::Word, Tail::None),
         card,
     )]
 }
@@ -78,16 +78,10 @@ pub(super) fn rules() -> Vec<Rule> {
 /// border is tried as the end, the longest first.
 fn card(candidate: &Candidate<'_>) -> Option<Hit> {
     let bytes = candidate.text.as_bytes().get(candidate.start..)?;
-    // `KARTA-4167 6152 …`: a reference that was made up after the name of a number.
-    let behind = candidate.previous() == Some(b'-')
-        && candidate
-            .start
-            .checked_sub(2)
-            .and_then(|at| candidate.text.as_bytes().get(at))
-            .is_some_and(u8::is_ascii_alphabetic);
-    if behind && candidate.matched().contains(' ') {
+    if is_part(candidate) {
         return None;
     }
+    let glued = candidate.previous().is_some_and(|b| b"._".contains(&b));
     let mut labelled = None;
     let mut digits = Vec::with_capacity(19);
     let mut best = None;
@@ -101,11 +95,16 @@ fn card(candidate: &Candidate<'_>) -> Option<Hit> {
         }
         digits.push(byte - b'0');
         let next = bytes.get(at + 1);
-        if digits.len() < 12 || next.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_') {
+        if digits.len() < 12 || next.is_some_and(u8::is_ascii_alphanumeric) {
             continue;
         }
         let grouping = Grouping::of(bytes.get(..=at)?);
         let labelled = *labelled.get_or_insert_with(|| candidate.context.names(WORDS));
+        // In a name, `scan_4111….pdf`, only what an issuer numbers so is a card.
+        let named = glued || next == Some(&b'_');
+        if named && !(luhn(&digits) && issued(&digits)) {
+            continue;
+        }
         if let Some(score) = judge(&digits, grouping, labelled) {
             best = best.max(Some((score, at + 1)));
         }
@@ -120,6 +119,20 @@ fn card(candidate: &Candidate<'_>) -> Option<Hit> {
         Some(hit)
     } else {
         hit.by_context()
+    }
+}
+
+/// Whether the digits are what follows a decimal point, or a reference that was made up after
+/// the name of a number: `KARTA-4167 6152 …`.
+fn is_part(candidate: &Candidate<'_>) -> bool {
+    let bytes = candidate.text.as_bytes();
+    let second = candidate.start.checked_sub(2).and_then(|at| bytes.get(at));
+    match candidate.previous() {
+        Some(b'.') => second.is_some_and(u8::is_ascii_digit),
+        Some(b'-') => {
+            second.is_some_and(u8::is_ascii_alphabetic) && candidate.matched().contains(' ')
+        }
+        _ => false,
     }
 }
 

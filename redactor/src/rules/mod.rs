@@ -3,6 +3,8 @@
 mod assigned;
 mod bank;
 mod block;
+#[cfg(test)]
+mod borders;
 mod card;
 mod cue;
 pub(crate) mod custom;

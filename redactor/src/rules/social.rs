@@ -12,7 +12,13 @@ pub(super) fn rules() -> Vec<Rule> {
     let grouped = r"[0-9]{3}(?:-[0-9]{2}-| [0-9]{2} |\.[0-9]{2}\.)[0-9]{4}";
     let left = (Left::Number, Tail::None);
     vec![
-        checked("us-ssn", Label::US_SSN, grouped, left, with_separators),
+        checked(
+            "us-ssn",
+            Label::US_SSN,
+            grouped,
+            (Left::Word, Tail::None),
+            with_separators,
+        ),
         checked("us-ssn-bare", Label::US_SSN, r"[0-9]{9}", left, bare),
         checked(
             "us-ssn-spread",
@@ -25,7 +31,9 @@ pub(super) fn rules() -> Vec<Rule> {
 }
 
 fn with_separators(candidate: &Candidate<'_>) -> Option<Hit> {
-    if touches_number(candidate) {
+    // In a name, `scan_512-48-3071.pdf`, the dashes tell.
+    let glued = candidate.previous().is_some_and(|b| b"._".contains(&b));
+    if touches_number(candidate) || (glued && !candidate.matched().contains('-')) {
         return None;
     }
     let labelled = candidate.context.names(WORDS);
@@ -55,11 +63,12 @@ fn touches_number(candidate: &Candidate<'_>) -> bool {
         at.and_then(|at| bytes.get(at))
             .is_some_and(u8::is_ascii_digit)
     };
-    let before = candidate.previous().is_some_and(|b| b"-.".contains(&b))
+    let before = candidate.previous().is_some_and(|b| b"-._".contains(&b))
         && digit(candidate.start.checked_sub(2));
     let after = match candidate.next() {
-        Some(b'-' | b'.') => digit(Some(candidate.end + 1)),
-        Some(b) => b.is_ascii_alphanumeric() || b == b'_',
+        Some(b'_') if !candidate.matched().contains('-') => true,
+        Some(b'-' | b'.' | b'_') => digit(Some(candidate.end + 1)),
+        Some(b) => b.is_ascii_alphanumeric(),
         None => false,
     };
     before || after

@@ -23,7 +23,7 @@ pub(super) fn rules() -> Vec<Rule> {
             "phone-international",
             Label::PHONE,
             abroad,
-            left,
+            (Left::Word, Tail::None),
             international,
         ),
         checked(
@@ -49,7 +49,8 @@ pub(super) fn rules() -> Vec<Rule> {
 fn international(candidate: &Candidate<'_>) -> Option<Hit> {
     let matched = candidate.matched();
     let double_zero = matched.starts_with("00");
-    if double_zero && continues(candidate) {
+    let glued = candidate.previous().is_some_and(|b| b"._".contains(&b));
+    if double_zero && (glued || continues(candidate)) {
         return None;
     }
     if double_zero && !matched.contains([' ', '-', '.', '/']) && !candidate.context.names(WORDS) {
@@ -221,7 +222,8 @@ fn continues(candidate: &Candidate<'_>) -> bool {
 fn ending(candidate: &Candidate<'_>, length: usize, score: u8) -> Option<Hit> {
     let end = candidate.start + length;
     let next = candidate.text.as_bytes().get(end);
-    if next.is_some_and(|b| b.is_ascii_alphanumeric() && !matches!(b, b'x' | b'e') || *b == b'_') {
+    let named = next == Some(&b'_') && !candidate.matched().starts_with('+');
+    if named || next.is_some_and(|b| b.is_ascii_alphanumeric() && !matches!(b, b'x' | b'e')) {
         return None;
     }
     let whole = candidate.whole(Label::PHONE, score)?;

@@ -13,6 +13,46 @@ use self::table::{Ending, TABLE};
 use crate::label::Label;
 use crate::rule::{Candidate, Class, Hit, Judge, Left, Rule, Tail};
 
+/// Formats without a prefix of their own: what they begin with may be a word in the name of
+/// something else (`cache-key-9f86…`), so they do not begin behind `_` or `-`.
+const COMMON: &[&str] = &[
+    "artifactory-reference",
+    "authress",
+    "azure-client-secret",
+    "brave-search",
+    "cal",
+    "clickhouse",
+    "crates-io",
+    "discord-bot",
+    "dropbox-short",
+    "facebook",
+    "facebook-app",
+    "firecrawl",
+    "fireworks",
+    "gocardless",
+    "google-oauth-refresh",
+    "huggingface-org",
+    "infracost",
+    "launchdarkly",
+    "lob",
+    "mailchimp",
+    "mailgun",
+    "mailgun-key",
+    "maxmind",
+    "mollie",
+    "nightfall",
+    "octopus",
+    "pulumi",
+    "resend",
+    "square-access",
+    "telegram-bot",
+    "terraform-cloud",
+    "twilio",
+    "vault-service-legacy",
+    "voyage",
+    "yandex-cloud",
+];
+
 pub(super) fn rules() -> Vec<Rule> {
     formats()
         .map(|(name, head, ending)| rule(name, head, *ending))
@@ -25,7 +65,9 @@ fn formats() -> impl Iterator<Item = &'static (&'static str, &'static str, Endin
 }
 
 fn rule(name: &'static str, head: &'static str, ending: Ending) -> Rule {
+    let own = !COMMON.contains(&name);
     let (tail, judge) = match ending {
+        Ending::Exact if own => (Tail::None, Judge::Check(own_prefix)),
         Ending::Exact => (Tail::None, Judge::Check(exact)),
         Ending::Mixed => (Tail::None, Judge::Check(mixed)),
         Ending::Word => (Tail::Run(Class::Word), Judge::Check(open_ended)),
@@ -36,9 +78,17 @@ fn rule(name: &'static str, head: &'static str, ending: Ending) -> Rule {
         name,
         label: Label::API_KEY,
         head: head.into(),
-        left: Left::Token,
+        left: if own { Left::Word } else { Left::Token },
         tail,
         judge,
+    }
+}
+
+/// The prefix tells that it is a token, and an underscore that it ends: `AKIA…_old.txt`.
+fn own_prefix(candidate: &Candidate<'_>) -> Option<Hit> {
+    match candidate.next() {
+        Some(b) if b.is_ascii_alphanumeric() => None,
+        _ => open_ended(candidate),
     }
 }
 
