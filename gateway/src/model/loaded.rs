@@ -119,8 +119,8 @@ impl Loaded {
             .pool
             .run(plan.batches())
             .map_err(|trouble| match trouble {
-                Trouble::Failed | Trouble::Late => ScanError::Model,
-                Trouble::Overloaded => ScanError::Overloaded,
+                Trouble::Failed => ScanError::Model,
+                Trouble::Late | Trouble::Overloaded => ScanError::Overloaded,
                 Trouble::TooLong => ScanError::TooLongForModel,
             })?;
         plan.read(&scores, places)

@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
+/// What a piece of text is taken to cost a thread before anything was run.
+const FIRST_COST: Duration = Duration::from_micros(300);
+
 /// How much may wait, and how long.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
@@ -36,7 +39,7 @@ pub(super) enum Trouble {
     /// Too much is waiting already.
     #[error("too much is waiting")]
     Overloaded,
-    /// More than one request may bring.
+    /// More than one request may bring, or than the threads can do before its deadline.
     #[error("too long")]
     TooLong,
 }
@@ -63,7 +66,24 @@ struct Queue<W, A> {
     jobs: VecDeque<Job<W, A>>,
     /// Pieces that wait or are being run.
     pieces: usize,
+    /// What a piece costs a thread on this machine, as it is: a moving average.
+    cost: Duration,
     closed: bool,
+}
+
+impl<W, A> Queue<W, A> {
+    /// Takes in what a batch took.
+    fn learn(&mut self, pieces: usize, took: Duration) {
+        let pieces = u32::try_from(pieces.max(1)).unwrap_or(u32::MAX);
+        self.cost = (self.cost * 7 + took / pieces) / 8;
+    }
+
+    /// How long so many pieces take at least, with nothing else to do.
+    fn at_least(&self, pieces: usize, workers: usize) -> Duration {
+        let workers = u32::try_from(workers.max(1)).unwrap_or(u32::MAX);
+        let pieces = u32::try_from(pieces).unwrap_or(u32::MAX);
+        self.cost.saturating_mul(pieces) / workers
+    }
 }
 
 struct Job<W, A> {
@@ -84,6 +104,7 @@ impl<W: Work, A: Send + 'static> Pool<W, A> {
         let queue = Queue {
             jobs: VecDeque::new(),
             pieces: 0,
+            cost: FIRST_COST,
             closed: false,
         };
         let shared = Arc::new(Shared {
@@ -122,6 +143,10 @@ impl<W: Work, A: Send + 'static> Pool<W, A> {
         let (answers, answered) = mpsc::channel();
         {
             let mut queue = self.shared.queue.lock();
+            // Better said now than after the whole deadline was spent on it.
+            if queue.at_least(pieces, self.bounds.workers) > self.bounds.deadline {
+                return Err(Trouble::TooLong);
+            }
             // Whoever comes first is served however much it is.
             if queue.pieces > 0 && queue.pieces.saturating_add(pieces) > self.bounds.waiting {
                 return Err(Trouble::Overloaded);
@@ -152,9 +177,13 @@ impl<W: Work, A: Send + 'static> Pool<W, A> {
 impl<W: Work, A> Shared<W, A> {
     fn work(&self, run: &mut impl FnMut(&W) -> Option<A>) {
         while let Some((work, answers)) = self.next() {
-            let pieces = work.pieces();
+            let (pieces, began) = (work.pieces(), Instant::now());
             let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&work)));
-            self.queue.lock().pieces -= pieces;
+            {
+                let mut queue = self.queue.lock();
+                queue.pieces -= pieces;
+                queue.learn(pieces, began.elapsed());
+            }
             // Who asked may have gone.
             let _ = answers.send(answer.ok().flatten());
         }
@@ -265,6 +294,23 @@ mod tests {
         );
         assert_eq!(failing.run(work(&[60, 60])), Err(Trouble::TooLong));
         assert_eq!(failing.run(Vec::new()), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn what_cannot_be_done_before_the_deadline_is_refused_at_once() {
+        let bounds = Bounds {
+            deadline: FIRST_COST * 10,
+            ..BOUNDS
+        };
+        let pool = Pool::start(bounds, || |cost: &usize| Some(*cost)).unwrap();
+        assert_eq!(pool.run(work(&[6, 5])), Err(Trouble::TooLong));
+        let mut queue = pool.shared.queue.lock();
+        assert_eq!(queue.at_least(10, 2), FIRST_COST * 5);
+        for _ in 0..80 {
+            queue.learn(100, FIRST_COST * 200);
+        }
+        let learnt = queue.at_least(1, 1);
+        assert!(learnt > FIRST_COST * 19 / 10 && learnt <= FIRST_COST * 2);
     }
 
     #[test]

@@ -15,6 +15,8 @@ const TITLE: usize = 30;
 const COLUMNS: usize = 3;
 /// Runs without a space that are longer, and hold digits, are ids, hashes, keys and encodings.
 const OPAQUE: usize = 24;
+/// A run of letters without a border or a change of case that is longer is no word of any language.
+const NO_WORD: usize = 128;
 
 /// How the words of a segment are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -269,7 +271,7 @@ fn opaque(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
         if let Some(start) = begun.take().filter(|start| at - start >= OPAQUE) {
             let run = part.get(start..at).unwrap_or_default();
             let digits = run.bytes().filter(u8::is_ascii_digit).count();
-            if digits * 8 >= run.len() || run.contains("://") {
+            if digits * 8 >= run.len() || run.contains("://") || is_no_word(run) {
                 runs.push(range.start + start..range.start + at);
             }
         }
@@ -283,4 +285,12 @@ fn opaque(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     }
     close(&mut begun, part.len());
     runs
+}
+
+/// Whether a run is letters and digits of one case only, and longer than any word: a name glued to
+/// others would show by a capital, a mark or a length that the windows can take.
+fn is_no_word(run: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    let capital = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit();
+    run.len() > NO_WORD && (run.bytes().all(plain) || run.bytes().all(capital))
 }

@@ -59,6 +59,19 @@ fn long_words_are_cut_where_small_letters_meet_capitals_and_anywhere_at_last() {
 }
 
 #[test]
+fn a_run_that_is_no_word_is_not_shown() {
+    let shown = |run: &str| {
+        let text = format!("see {run} and Anna");
+        let found = segment::segments(&text, None);
+        found.iter().any(|s| !s.is_opaque(100))
+    };
+    assert!(!shown(&"x".repeat(65_500)));
+    assert!(!shown(&"ABCD1".repeat(60)));
+    assert!(shown(&"customerName".repeat(30)));
+    assert!(shown(&"anna-kowalska|".repeat(30)));
+}
+
+#[test]
 fn lines_are_prose_or_code() {
     for prose in [
         "Anna asked whether John's order (the second one) had shipped.",

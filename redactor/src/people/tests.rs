@@ -96,3 +96,12 @@ fn words_of_other_languages_products_and_places() {
         nothing(text);
     }
 }
+
+/// Scripts share first bytes, and a walk that skips by bytes must not stop at one of another script.
+#[test]
+fn every_character_is_passed() {
+    for c in '\u{80}'..=char::MAX {
+        let found = super::find(c.encode_utf8(&mut [0; 4]));
+        assert!(found.settled <= c.len_utf8(), "{c:?}");
+    }
+}

@@ -164,8 +164,9 @@ pub(super) fn find(text: &str, found: &mut Found) {
     let mut at = 0;
     let mut before = Script::Other;
     while let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) {
-        // Whatever comes before Hebrew in Unicode is of no such script.
-        if c < '\u{590}' {
+        // What begins with a lesser byte than Hebrew does is of no such script. (U+0580 to U+058F
+        // begin with the same byte: they are stepped over one by one.)
+        if c < '\u{580}' {
             let rest = text.as_bytes().get(at..).unwrap_or_default();
             let Some(gap) = seek(rest, |b| b >= 0xD6) else {
                 break;

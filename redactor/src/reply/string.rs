@@ -110,7 +110,7 @@ impl Leaf {
             }
             Machine::Value(value) => value.push(sight, &text, end)?,
         };
-        self.hand_out(decided, piece.closed, out);
+        self.hand_out(decided, piece.closed, end, out);
         Ok(piece)
     }
 
@@ -159,8 +159,8 @@ impl Leaf {
     }
 
     /// Leads the edits back to raw bytes. A string that is nothing but a number put back loses
-    /// its quotes, so its opening quote waits until that is clear.
-    fn hand_out(&mut self, decided: Decided, closed: bool, out: &mut Decided) {
+    /// its quotes, so its opening quote waits until that is clear, or nothing comes any more.
+    fn hand_out(&mut self, decided: Decided, closed: bool, end: bool, out: &mut Decided) {
         let mut edits = decided.edits;
         if let Some(number) = self.number.take() {
             edits.insert(0, number);
@@ -175,10 +175,10 @@ impl Leaf {
             out.upto = self.at;
             return;
         }
-        if alone {
+        if alone && !end {
             self.number = edits.pop();
         }
-        if (alone || decided.upto == 0) && !self.shown && !closed {
+        if (alone || decided.upto == 0) && !self.shown && !end {
             out.upto = self.quote;
             return;
         }

@@ -43,8 +43,9 @@ fn an_invented_vocabulary_gives_what_the_reference_gives() {
     }
 }
 
-/// `GATEHOUSE_TEST_MODEL` names a data directory that has the model. Without it this compares
-/// nothing: the crate fetches nothing, and the invented vocabulary goes through the same code.
+/// `GATEHOUSE_TEST_MODEL` names a data directory that has the model, as `scripts/test.sh` does. Without
+/// it this compares nothing: the crate fetches nothing, and the invented vocabulary goes through the
+/// same code.
 #[test]
 fn the_pinned_vocabulary_gives_what_the_reference_gives() {
     let Some(home) = std::env::var_os("GATEHOUSE_TEST_MODEL") else {
