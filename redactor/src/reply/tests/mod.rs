@@ -135,6 +135,11 @@ fn arguments_are_searched_through_their_escapes() {
         "{\"a\" 1}}",
         "12",
         "\"x\"",
+        // Strings that end before their first character.
+        "{\"",
+        "[\"",
+        "{\"a\":\"",
+        "{\"a\":\"{\\\"",
     ] {
         assert_eq!(session.arguments(odd, &[]), odd);
     }
