@@ -43,7 +43,14 @@ static BUILT_IN: LazyLock<Result<Arc<Automaton>, EngineError>> =
     LazyLock::new(|| Automaton::new(&rules::built_in()).map(Arc::new));
 
 /// What finds besides rules of the automaton.
-const OTHER_SOURCES: [&str; 5] = ["address", "dictionary", "field", "model", "name"];
+const OTHER_SOURCES: [&str; 6] = [
+    "address",
+    "dictionary",
+    "field",
+    "model",
+    "name",
+    "policy-field",
+];
 
 /// All rules of a policy, compiled once and shared by all threads.
 pub struct Engine {
