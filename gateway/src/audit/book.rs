@@ -102,15 +102,23 @@ impl Book {
         confirmed(self.ledger.append(event, Durability::Durable), AT_LEISURE).await
     }
 
-    /// Writes `event`; it is in the write-ahead log, not yet synced, when this returns.
+    /// Writes the record of a request that no provider saw; it is in the write-ahead log, not yet
+    /// synced, when this returns. What the log does not take now it is offered again.
     ///
     /// # Errors
     /// It is not known to have been written.
-    pub async fn take(&self, event: Event) -> Result<(), BookError> {
-        confirmed(self.ledger.append(event, Durability::Taken), self.bound).await
+    pub async fn refused(&self, event: Event) -> Result<(), BookError> {
+        let Err(Unconfirmed { error, later }) = self.offer(event.clone(), Durability::Taken).await
+        else {
+            return Ok(());
+        };
+        if later.is_some() || error.written() == Some(false) {
+            self.owed.add_refusal(event, later);
+        }
+        Err(error)
     }
 
-    /// As [`Book::append`] and [`Book::take`] do, and gives what is late to whoever has to know.
+    /// As [`Book::append`] does, and gives what is late to whoever has to know.
     pub(crate) async fn offer(
         &self,
         event: Event,

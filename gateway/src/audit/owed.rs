@@ -13,6 +13,9 @@ use super::book::BookError;
 
 /// How many are kept. Past this the log has been away for long, and the oldest are given up.
 const ROOM: usize = 16 * 1024;
+/// The same for records of requests that no provider saw: they must not crowd the others out, and a
+/// log that fails makes one of every request.
+const ROOM_FOR_REFUSALS: usize = 4 * 1024;
 
 /// What becomes of an event that the log did not confirm in time.
 pub type Later = Pin<Box<dyn Future<Output = Result<(), BookError>> + Send>>;
@@ -21,6 +24,7 @@ pub type Later = Pin<Box<dyn Future<Output = Result<(), BookError>> + Send>>;
 #[derive(Default)]
 pub(super) struct Owed {
     records: Mutex<VecDeque<Owing>>,
+    refusals: Mutex<VecDeque<Owing>>,
 }
 
 struct Owing {
@@ -31,20 +35,31 @@ struct Owing {
 
 impl Owed {
     pub(super) fn add(&self, event: Event, attempt: Option<Later>) {
-        let mut records = self.records.lock();
-        if records.len() >= ROOM {
-            records.pop_front();
-            tracing::error!("a record was given up: the log has taken none for too long");
-        }
-        records.push_back(Owing { event, attempt });
+        push(&self.records, ROOM, Owing { event, attempt });
+    }
+
+    pub(super) fn add_refusal(&self, event: Event, attempt: Option<Later>) {
+        push(&self.refusals, ROOM_FOR_REFUSALS, Owing { event, attempt });
     }
 
     /// Offers all of them again, waiting for nothing. Says how many the log does not have yet.
     pub(super) fn pay(&self, ledger: &Ledger) -> usize {
-        let mut records = self.records.lock();
-        records.retain_mut(|record| !record.settled(ledger));
-        records.len()
+        let left = [&self.records, &self.refusals].map(|records| {
+            let mut records = records.lock();
+            records.retain_mut(|record| !record.settled(ledger));
+            records.len()
+        });
+        left.iter().sum()
     }
+}
+
+fn push(records: &Mutex<VecDeque<Owing>>, room: usize, record: Owing) {
+    let mut records = records.lock();
+    if records.len() >= room {
+        records.pop_front();
+        tracing::error!("a record was given up: the log has taken none for too long");
+    }
+    records.push_back(record);
 }
 
 impl Owing {

@@ -234,5 +234,5 @@ async fn a_store_that_is_slow_is_too_late_where_the_mode_waits_for_it() {
     let dir = tempfile::tempdir().unwrap();
     let local = book(dir.path(), Mode::Local);
     assert_eq!(local.append(event()).await, Ok(()));
-    assert_eq!(local.take(event()).await, Ok(()));
+    assert_eq!(local.refused(event()).await, Ok(()));
 }

@@ -260,7 +260,7 @@ impl Gateway {
         };
         let written = match (event.build(), turn) {
             (Err(error), _) => Err(error.into()),
-            (Ok(event), None) => self.book.take(event).await.map_err(Unrecorded::from),
+            (Ok(event), None) => self.book.refused(event).await.map_err(Unrecorded::from),
             (Ok(event), Some(turn)) => turn.settle(event).await.map_err(Unrecorded::from),
         };
         (rejection, written)

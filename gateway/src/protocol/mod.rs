@@ -69,6 +69,12 @@ pub enum Part {
         /// The tool's name.
         tool: String,
     },
+    /// A name or an id in a delta: clients use it as soon as it is there, but many join it with what
+    /// a later delta holds in the same place.
+    Called {
+        /// Whether only what shows by itself is looked for in it.
+        certain: bool,
+    },
     /// A fragment of a channel's text.
     Delta(ChannelId),
     /// An object, array or unlisted container: look at its members.
@@ -255,6 +261,14 @@ fn is_start(kind: &str) -> bool {
     ["start", "started", "begin", "added", "created"]
         .iter()
         .any(|end| kind.rsplit(['_', '.']).next() == Some(end))
+}
+
+/// What a fragment of a tool's name makes of the name so far. Some providers repeat the whole name.
+fn name_tool(memory: &mut Memory, channel: ChannelId, fragment: &str) {
+    let name = memory.tools.entry(channel).or_default();
+    if name != fragment {
+        name.push_str(fragment);
+    }
 }
 
 /// The string member `key` of the request, or a rejection that names it.

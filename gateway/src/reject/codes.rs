@@ -106,7 +106,7 @@ codes! {
     ProviderTruncated = "provider_truncated", 502, Provider, Retry::No, "The provider's reply broke off";
     /// No connection to the provider could be made; nothing was sent.
     ProviderUnreachable = "provider_unreachable", 502, Provider, Retry::ByStatus, "The provider could not be reached";
-    /// The policy blocks a kind of value that the reply holds.
+    /// The reply holds a value that the policy does not let through.
     ReplyBlocked = "reply_blocked", 403, Policy, Retry::No, "The policy does not let this reply through";
     /// The exchange's outcome could not be recorded, so the reply is withheld. The provider may have answered.
     ReplyUnrecorded = "reply_unrecorded", 503, Gateway, Retry::No, "The reply could not be recorded, so it is withheld; the provider may have answered";

@@ -5,6 +5,8 @@ mod events;
 mod heads;
 mod names;
 mod pieces;
+mod shown;
+mod told;
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -15,6 +17,7 @@ use gatehouse_redactor::{Engine, Policy, Pseudonyms, Vault};
 
 pub use self::events::Flow;
 use self::pieces::Pieces;
+use self::told::{Called, Told};
 use super::finished;
 use crate::protocol::{ChannelId, Closes, Facts, FieldId, Memory, Part, Place, Protocol, Usage};
 use crate::reject::{Code, Rejection};
@@ -47,6 +50,10 @@ pub struct ReplySearch<'s> {
     waiting: Option<Bytes>,
     /// Texts that the next event goes on with, by their places there.
     moving: Vec<(String, Pieces)>,
+    /// Texts that were shown to their end, though others may go on with them.
+    told: Vec<Told>,
+    /// Names and ids in deltas, by their places.
+    called: BTreeMap<String, Called>,
     /// Texts that events say again and again, by their places.
     said: BTreeMap<String, String>,
     memory: Memory,
@@ -95,6 +102,8 @@ impl<'s> ReplySearch<'s> {
             pieces: BTreeMap::new(),
             waiting: None,
             moving: Vec::new(),
+            told: Vec::new(),
+            called: BTreeMap::new(),
             said: BTreeMap::new(),
             memory: Memory::default(),
             findings: Findings::default(),
@@ -127,8 +136,11 @@ impl<'s> ReplySearch<'s> {
 
     /// The end of the search.
     pub fn into_findings(mut self) -> Findings {
+        let channels = self.channels.values().map(Channel::receipt);
         let pieces = self.pieces.values().map(Pieces::receipt);
-        for receipt in self.channels.values().map(Channel::receipt).chain(pieces) {
+        let told = self.told.iter().map(Told::receipt);
+        let called = self.called.values().map(Called::receipt);
+        for receipt in channels.chain(pieces).chain(told).chain(called) {
             self.findings.receipt.add(receipt);
         }
         self.findings
@@ -175,6 +187,7 @@ impl<'s> ReplySearch<'s> {
             }
             (_, Kind::Number) => self.number(node, walk.names, splice)?,
             (Part::Keep, _) => self.name(node, walk.names, splice)?,
+            (Part::Called { certain }, _) => self.called(node, certain, walk.names, splice)?,
             (Part::Signed, _) => self
                 .findings
                 .signed
@@ -232,7 +245,9 @@ impl<'s> ReplySearch<'s> {
     ) -> Result<(), Rejection> {
         let text = node.text().unwrap_or_default();
         let mut channel = match self.channels.remove(&id) {
+            Some(channel) if self.is_renamed(id, &channel) => return Err(renamed()),
             Some(channel) => channel,
+            None if text.is_empty() => return Ok(()),
             None => {
                 self.findings.visited += 1;
                 open(id, &self.memory.tools)
@@ -250,6 +265,14 @@ impl<'s> ReplySearch<'s> {
             splice.set_text(node, &shown);
         }
         Ok(())
+    }
+
+    /// Whether the tool whose arguments these are got another name since they began.
+    fn is_renamed(&self, id: ChannelId, channel: &Channel) -> bool {
+        let known = self.memory.tools.get(&id).map(String::as_str);
+        channel
+            .tool()
+            .is_some_and(|tool| known.is_some_and(|known| known != tool))
     }
 
     /// What the closed channels still hold, as events in the protocol's own form.
@@ -274,6 +297,7 @@ impl<'s> ReplySearch<'s> {
         }
         let ends = |_: &str, owner| closed(closes, owner);
         self.end_pieces(&ends, names, &mut frames)?;
+        self.end_told(closes);
         let signed: Vec<_> = self
             .signing
             .keys()
@@ -285,6 +309,11 @@ impl<'s> ReplySearch<'s> {
         }
         Ok(frames)
     }
+}
+
+/// Where a tool's arguments may be put back depends on its name.
+fn renamed() -> Rejection {
+    Rejection::new(Code::ProviderMalformed).detail("a tool's name goes on behind its arguments")
 }
 
 fn closed(closes: &Closes, owner: Option<u64>) -> bool {

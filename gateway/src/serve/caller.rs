@@ -18,10 +18,17 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
 use super::activity::Activity;
+use super::ciphered::Ciphered;
 
 /// How often to look whether the caller has closed its side, while it waits.
 const LOOK: Duration = Duration::from_millis(250);
 const PROBE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+/// The caller of a connection that is in use, as the one who watches it knows it.
+pub(super) enum Caller {
+    Plain(Line),
+    Ciphered(Ciphered),
+}
 
 /// A TCP connection that is also watched from outside.
 #[derive(Clone)]
@@ -33,14 +40,7 @@ struct Shared {
     blocked: AtomicBool,
 }
 
-impl Line {
-    pub(super) fn new(stream: TcpStream) -> Self {
-        Self(Arc::new(Shared {
-            stream,
-            blocked: AtomicBool::new(false),
-        }))
-    }
-
+impl Caller {
     /// Resolves when the caller has gone while it has a reply to come.
     pub(super) async fn gone(&self, activity: &Activity) {
         loop {
@@ -48,22 +48,20 @@ impl Line {
             let mut probed = false;
             while activity.runs() {
                 tokio::select! {
-                    _ = self.0.stream.ready(Interest::ERROR) => return,
+                    () = self.line().fails() => return,
                     () = tokio::time::sleep(LOOK) => {}
                 }
-                if !probed && self.half_closed() {
+                if !probed && self.line().half_closed() {
                     probed = self.probe(activity);
                 }
             }
         }
     }
 
-    fn half_closed(&self) -> bool {
-        let mut ready = std::pin::pin!(self.0.stream.ready(Interest::READABLE));
-        let mut context = Context::from_waker(std::task::Waker::noop());
-        match ready.as_mut().poll(&mut context) {
-            Poll::Ready(ready) => ready.is_ok_and(|ready| ready.is_read_closed()),
-            Poll::Pending => false,
+    fn line(&self) -> &Line {
+        match self {
+            Self::Plain(line) => line,
+            Self::Ciphered(stream) => stream.line(),
         }
     }
 
@@ -75,12 +73,40 @@ impl Line {
         }
         // Nothing of a reply is on its way: neither of this one, which has no head yet, nor of the
         // one before it.
-        !self.0.blocked.load(Ordering::SeqCst)
-            && self
-                .0
-                .stream
-                .try_write(PROBE)
-                .is_ok_and(|sent| sent == PROBE.len())
+        match self {
+            Self::Plain(line) => line.try_send(PROBE),
+            Self::Ciphered(stream) => stream.try_send(PROBE),
+        }
+    }
+}
+
+impl Line {
+    pub(super) fn new(stream: TcpStream) -> Self {
+        Self(Arc::new(Shared {
+            stream,
+            blocked: AtomicBool::new(false),
+        }))
+    }
+
+    /// Resolves when the other end has answered with a reset.
+    async fn fails(&self) {
+        // An error of the readiness itself says the same.
+        let _ = self.0.stream.ready(Interest::ERROR).await;
+    }
+
+    fn half_closed(&self) -> bool {
+        let mut ready = std::pin::pin!(self.0.stream.ready(Interest::READABLE));
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        match ready.as_mut().poll(&mut context) {
+            Poll::Ready(ready) => ready.is_ok_and(|ready| ready.is_read_closed()),
+            Poll::Pending => false,
+        }
+    }
+
+    /// Sends the caller something, if nothing else is on its way.
+    fn try_send(&self, bytes: &[u8]) -> bool {
+        let blocked = self.0.blocked.load(Ordering::SeqCst);
+        !blocked && matches!(self.0.stream.try_write(bytes), Ok(sent) if sent == bytes.len())
     }
 
     /// Notes whether the caller took all that there was.

@@ -15,12 +15,12 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until, timeout_at};
-use tokio_rustls::server::TlsStream;
 use tokio_util::either::Either;
 use tokio_util::sync::CancellationToken;
 
 use super::activity::{Activity, Begun, Delivered};
-use super::caller::Line;
+use super::caller::{Caller, Line};
+use super::ciphered::Ciphered;
 use super::connections::Place;
 use super::route;
 use super::tls::Front;
@@ -39,7 +39,7 @@ const PING_EVERY: Duration = Duration::from_secs(30);
 const PING_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A connection's bytes, deciphered where the listener speaks TLS.
-type Stream = Either<Line, TlsStream<TcpStream>>;
+type Stream = Either<Line, Ciphered>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Version {
@@ -66,21 +66,21 @@ pub(super) async fn serve(
     let Ok(Ok((stream, version, before))) = begun else {
         return;
     };
-    let line = match &stream {
-        Either::Left(line) if version == Version::One => Some(line.clone()),
-        _ => None,
-    };
+    let caller = (version == Version::One).then(|| match &stream {
+        Either::Left(line) => Caller::Plain(line.clone()),
+        Either::Right(stream) => Caller::Ciphered(stream.clone()),
+    });
     let config = &gateway.config;
     let (lengths, idle) = (Arc::new(Lengths::default()), config.timeouts.idle);
     let io = TokioIo::new(Watched::new(stream, before, Arc::clone(&lengths), idle));
     let activity = Arc::new(Activity::default());
-    let (one, two) = (http1(config, line.is_some()), http2(config));
+    let (one, two) = (http1(config), http2(config));
     let limits = Limits {
         deadline,
         activity: Arc::clone(&activity),
         place,
         stop,
-        line,
+        caller,
     };
     let service = service_fn(move |request: Request<Incoming>| {
         let (gateway, lengths) = (Arc::clone(&gateway), Arc::clone(&lengths));
@@ -107,11 +107,11 @@ pub(super) async fn serve(
 }
 
 /// With `half_close`, hyper does not take a caller that has closed its sending side for one that has
-/// gone; [`Line::gone`] finds out. Over TLS whoever closes one side closes both.
-fn http1(config: &Config, half_close: bool) -> http1::Builder {
+/// gone; [`Caller::gone`] finds out.
+fn http1(config: &Config) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
-        .half_close(half_close)
+        .half_close(true)
         .timer(TokioTimer::new())
         .header_read_timeout(config.timeouts.headers)
         .max_buf_size(config.limits.headers.max(SMALLEST_BUFFER))
@@ -170,9 +170,10 @@ async fn begin(
     };
     let stream = shake(&front, stream, metrics).await?;
     // RFC 9113, 3.2: HTTP/2 over TLS is agreed by ALPN, and by nothing else.
-    let agreed = match stream.get_ref().1.alpn_protocol() {
-        Some(b"h2") => Version::Two,
-        _ => Version::One,
+    let agreed = if stream.agreed_on_h2() {
+        Version::Two
+    } else {
+        Version::One
     };
     let mut stream = Stream::Right(stream);
     let (version, before) = preface(&mut stream).await?;
@@ -182,21 +183,17 @@ async fn begin(
     Ok((stream, version, before))
 }
 
-async fn shake(
-    front: &Front,
-    stream: TcpStream,
-    metrics: &TlsMetrics,
-) -> io::Result<TlsStream<TcpStream>> {
+async fn shake(front: &Front, stream: TcpStream, metrics: &TlsMetrics) -> io::Result<Ciphered> {
     let mut count = Count {
         metrics,
         outcome: Handshake::Unfinished,
     };
-    let shaken = front.accept(stream).await;
+    let shaken = front.accept(Line::new(stream)).await;
     count.outcome = match shaken {
         Ok(_) => Handshake::Done,
         Err(_) => Handshake::Failed,
     };
-    shaken
+    shaken.map(Ciphered::new)
 }
 
 /// Counts a handshake also when it is dropped in the middle.
@@ -234,8 +231,8 @@ struct Limits {
     activity: Arc<Activity>,
     place: Place,
     stop: CancellationToken,
-    /// To be watched by us: plain HTTP/1.1.
-    line: Option<Line>,
+    /// To be watched by us: over HTTP/1.1.
+    caller: Option<Caller>,
 }
 
 impl Limits {
@@ -257,7 +254,7 @@ impl Limits {
         }
         let mut stopping = false;
         let mut last = None;
-        let mut gone = pin!(gone(self.line.as_ref(), &self.activity));
+        let mut gone = pin!(gone(self.caller.as_ref(), &self.activity));
         loop {
             let begun = self.activity.begun();
             tokio::select! {
@@ -281,9 +278,9 @@ impl Limits {
     }
 }
 
-async fn gone(line: Option<&Line>, activity: &Activity) {
-    match line {
-        Some(line) => line.gone(activity).await,
+async fn gone(caller: Option<&Caller>, activity: &Activity) {
+    match caller {
+        Some(caller) => caller.gone(activity).await,
         None => std::future::pending().await,
     }
 }

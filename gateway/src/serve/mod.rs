@@ -2,6 +2,7 @@
 
 mod activity;
 mod caller;
+mod ciphered;
 mod connection;
 mod connections;
 mod model;

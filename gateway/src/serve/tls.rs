@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use arc_swap::ArcSwap;
-use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use super::caller::Line;
 use crate::clock::Clock;
 use crate::config::{Contents, Faults, Identity, Tls, TlsFiles};
 use crate::telemetry::TlsMetrics;
@@ -36,7 +36,7 @@ impl Front {
     }
 
     /// One handshake, with what is served at its begin.
-    pub(super) async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+    pub(super) async fn accept(&self, stream: Line) -> io::Result<TlsStream<Line>> {
         let server = Arc::clone(&self.current.load().server);
         TlsAcceptor::from(server).accept(stream).await
     }

@@ -13,7 +13,7 @@ use crate::gate::{Answer, Gate, Script, exchanges, only};
 use crate::streams::Speaks;
 
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
-const BOTH: [(Speaks, bool); 4] = [
+pub(crate) const BOTH: [(Speaks, bool); 4] = [
     (Speaks::OpenAi, false),
     (Speaks::OpenAi, true),
     (Speaks::Anthropic, false),
@@ -23,7 +23,7 @@ const BOTH: [(Speaks, bool); 4] = [
 /// Longer than the gateway takes to notice that a caller has closed its side.
 const SLOW: Duration = Duration::from_millis(900);
 
-fn reply(speaks: Speaks, streamed: bool) -> Script {
+pub(crate) fn reply(speaks: Speaks, streamed: bool) -> Script {
     if streamed {
         return Script::events(vec![speaks.texts(&["he", "llo"]).concat().into_bytes()]);
     }
@@ -38,7 +38,7 @@ fn reply(speaks: Speaks, streamed: bool) -> Script {
 }
 
 /// A provider that takes its time before it says anything.
-fn slowly(script: Script) -> Script {
+pub(crate) fn slowly(script: Script) -> Script {
     let writes = match &script.writes {
         crate::gate::provider::Writes::Fixed(writes) => writes.clone(),
         crate::gate::provider::Writes::Made(_) => Vec::new(),
@@ -49,7 +49,7 @@ fn slowly(script: Script) -> Script {
     })
 }
 
-fn request(gate: &Gate, speaks: Speaks, streamed: bool) -> Vec<u8> {
+pub(crate) fn request(gate: &Gate, speaks: Speaks, streamed: bool) -> Vec<u8> {
     let mut request = speaks.request("hi");
     request["stream"] = json!(streamed);
     let body = request.to_string();
@@ -58,7 +58,7 @@ fn request(gate: &Gate, speaks: Speaks, streamed: bool) -> Vec<u8> {
 }
 
 /// The final answer, and whether interim ones came before it.
-fn without_interim(answer: &Answer) -> (Answer, bool) {
+pub(crate) fn without_interim(answer: &Answer) -> (Answer, bool) {
     match answer.raw.strip_prefix(CONTINUE) {
         Some(rest) => (parse(rest.to_vec()), true),
         None => (parse(answer.raw.clone()), false),

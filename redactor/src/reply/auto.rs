@@ -11,6 +11,7 @@ const DEEPEST: usize = 8;
 const MOST_SPACE: usize = 256;
 
 /// A text that may turn out to be JSON.
+#[derive(Clone)]
 pub(super) enum Auto {
     Json(Box<Json>),
     Text(Text),

@@ -19,6 +19,7 @@ const LONGEST_WORD: usize = 512;
 const CONTEXT: usize = 512;
 
 /// A document that is being read. Offsets count from its first byte.
+#[derive(Clone)]
 pub(super) struct Json {
     buffer: String,
     /// Offset of the buffer's first byte.
@@ -36,6 +37,7 @@ pub(super) struct Json {
 }
 
 /// An array or object that is open.
+#[derive(Clone)]
 struct Frame {
     object: bool,
     key: Option<String>,
@@ -44,6 +46,7 @@ struct Frame {
     keys: Keys,
 }
 
+#[derive(Clone)]
 enum State {
     Between,
     /// A number or word that began there.

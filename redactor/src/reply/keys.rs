@@ -10,11 +10,12 @@ use super::Decided;
 
 /// The keys of one object so far. Only digests are kept: a key that has the digest of another is
 /// told apart from it without need, and that is all.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Keys {
     seen: HashMap<u64, Seen>,
 }
 
+#[derive(Clone)]
 struct Seen {
     /// Whether it is shown otherwise than the provider wrote it.
     changed: bool,
@@ -65,7 +66,7 @@ fn digest(key: &str) -> u64 {
 }
 
 /// A key that comes in pieces, as it is shown.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct ShownKey {
     text: String,
     changed: bool,

@@ -44,6 +44,7 @@ pub struct ReplyContext<'a> {
 /// What comes out in the end does not depend on where the text was cut. Everything is released
 /// that can no longer be part of a token or of a match; a match of more than 512 bytes is masked
 /// from its start until it ends.
+#[derive(Clone)]
 pub struct Channel {
     machine: auto::Auto,
     destination: Destination,
@@ -79,7 +80,8 @@ impl Channel {
     }
 
     /// For a key, a name, an id or a word of the protocol: only what shows by itself is found.
-    fn name() -> Self {
+    #[must_use]
+    pub fn name() -> Self {
         Self::new(
             auto::Auto::Text(text::Text::of_key()),
             Destination::ReplyText,
@@ -95,6 +97,15 @@ impl Channel {
             base: 0,
             receipt,
             refused: None,
+        }
+    }
+
+    /// The tool whose arguments these are, if they are any.
+    #[must_use]
+    pub fn tool(&self) -> Option<&str> {
+        match &self.destination {
+            Destination::ToolArguments(tool) => Some(tool),
+            Destination::ReplyText => None,
         }
     }
 
@@ -252,6 +263,7 @@ fn whole(
 }
 
 /// A replacement in a text of a reply. Offsets count from the text's first byte.
+#[derive(Clone)]
 struct Edit {
     range: Range<usize>,
     text: String,

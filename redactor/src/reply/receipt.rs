@@ -91,7 +91,7 @@ impl ReplyRefusal {
 }
 
 /// Counts spellings of tokens that the vault does not hold, in text that comes in pieces.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct LookAlikes {
     begun: String,
 }

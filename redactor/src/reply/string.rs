@@ -13,6 +13,7 @@ use crate::json::{Step, escape, escaped};
 const LONGEST_NAME: usize = 128;
 
 /// A string that is being read. Offsets count as in the document that holds it.
+#[derive(Clone)]
 pub(super) struct Leaf {
     /// Where its opening quote stands.
     quote: usize,
@@ -36,6 +37,7 @@ struct Mark {
     raw: usize,
 }
 
+#[derive(Clone)]
 enum Machine {
     Key(Text, ShownKey),
     Value(Auto),

@@ -28,6 +28,7 @@ const GRID: usize = 512;
 const _: () = assert!(LEFT >= Engine::LEFT_CONTEXT && GRID >= Engine::LONGEST_UNDECIDED);
 
 /// A text that is being searched. Offsets count from its first byte.
+#[derive(Clone)]
 pub(super) struct Text {
     pub(super) buffer: String,
     /// Offset of the buffer's first byte.

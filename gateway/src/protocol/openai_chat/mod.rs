@@ -104,7 +104,7 @@ impl Protocol for OpenAiChat {
                         owner,
                         field: FieldId::Tool(index),
                     };
-                    memory.tools.insert(channel, name.into_owned());
+                    super::name_tool(memory, channel, &name);
                 }
             }
             if let Some(name) = delta
@@ -115,7 +115,7 @@ impl Protocol for OpenAiChat {
                     owner,
                     field: FieldId::FunctionCall,
                 };
-                memory.tools.insert(channel, name.into_owned());
+                super::name_tool(memory, channel, &name);
             }
         }
     }

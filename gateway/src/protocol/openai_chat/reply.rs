@@ -64,6 +64,7 @@ pub(super) fn event(node: Node<'_>, place: &Place<'_>, facts: &Facts) -> Part {
                 let index = count(call, "index").unwrap_or(0);
                 channel(FieldId::Tool(index))
             }
+            rest if string && is_joined(rest) => Part::Called { certain: true },
             rest if is_name(rest) => Part::Keep,
             rest => match common(node, words.as_slice()) {
                 Part::Whole if string && goes_on(rest) => Part::Piece {
@@ -71,6 +72,7 @@ pub(super) fn event(node: Node<'_>, place: &Place<'_>, facts: &Facts) -> Part {
                         .and_then(|choice| count(Some(choice), "index"))
                         .or(Some(0)),
                 },
+                Part::Whole if string && !is_item(rest) => Part::Called { certain: false },
                 part => part,
             },
         },
@@ -137,12 +139,20 @@ fn starts(event: Node<'_>) -> bool {
 
 /// Whether another chunk may go on with a text of a delta.
 fn goes_on(rest: &[&str]) -> bool {
-    // The items of the former are whole, and the latter is encrypted.
-    let whole = matches!(
+    !is_item(rest) && !is_complete(rest)
+}
+
+/// Whether a text of a delta is whole: the items of the former are, and the latter is encrypted.
+fn is_item(rest: &[&str]) -> bool {
+    matches!(
         rest,
         ["annotations", ..] | ["reasoning_details", "[]", "data"]
-    );
-    !whole && !is_complete(rest)
+    )
+}
+
+/// Names and ids that clients join from several deltas.
+fn is_joined(rest: &[&str]) -> bool {
+    is_name(rest) && !matches!(rest.last(), Some(&("role" | "type")))
 }
 
 fn has_error(event: Node<'_>) -> bool {

@@ -1,7 +1,7 @@
 //! Events that are never sent again in the same form: the start of a message or block, the last word
 //! on a message, a chunk with members that no table names. What of their texts is undecided cannot
 //! be sent later in an event like them, so they wait for the event behind them. If that goes on
-//! with a text, the undecided rest moves into it; else the text is complete.
+//! with a text, the undecided rest moves into it; else the text is shown to its end.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use gatehouse_redactor::json::{Document, Kind, Node, Splice};
 use gatehouse_redactor::reply::Channel;
 
 use super::pieces::{Pieces, Spot};
-use super::{ReplySearch, Walk, blocked};
+use super::{ReplySearch, Walk};
 use crate::protocol::{Part, Place, Role};
 use crate::reject::Rejection;
 
@@ -80,27 +80,27 @@ impl ReplySearch<'_> {
         splice: &mut Splice<'_>,
     ) -> Result<(), Rejection> {
         let spot = Spot::of(node);
+        let text = node.text().unwrap_or_default();
         let before = self.pieces.remove(&spot.place);
         let next = walk.goes_on.get(&spot.place);
-        if before.is_none() && next.is_none() {
+        let is_said = self.said.get(&spot.place).is_some_and(|said| *said == text);
+        if before.is_none() && next.is_none() && (is_said || text.is_empty()) {
             return self.text(node, Channel::text(), walk.names, splice);
         }
-        let text = node.text().unwrap_or_default();
-        let mut pieces = match before {
+        let mut pieces = match before.or_else(|| self.resume(&spot, owner, &text)) {
             Some(pieces) => pieces,
             None => {
                 self.findings.visited += 1;
                 Pieces::new(owner)
             }
         };
-        let context = self.context(walk.names);
-        let mut shown = pieces.channel.push(&context, &text).map_err(blocked)?;
-        if let Some(next) = next {
+        let shown = if let Some(next) = next {
+            let shown = pieces.shown.push(&self.context(walk.names), &text)?;
             self.moving.push((next.clone(), pieces));
+            shown
         } else {
-            shown.push_str(&pieces.channel.finish(&context).map_err(blocked)?);
-            self.findings.receipt.add(pieces.channel.receipt());
-        }
+            self.tell(spot, pieces, &text, walk.names)?
+        };
         if shown != text {
             splice.set_text(node, &shown);
         }
@@ -182,7 +182,7 @@ impl ReplySearch<'_> {
 
 /// Whether the next event says the same text again, or all of it and more, instead of going on with
 /// it. Only words count: digits may be fragments of a number that are alike.
-fn says_again(text: &str, next: &str) -> bool {
+pub(super) fn says_again(text: &str, next: &str) -> bool {
     let again = (text.len() >= SHORTEST_WORD && next == text)
         || (text.len() >= SHORTEST_START && next.starts_with(text));
     again && text.contains(char::is_alphabetic)

@@ -8,12 +8,13 @@ use gatehouse_redactor::Pseudonyms;
 use gatehouse_redactor::json::{Kind, Node, Splice};
 use gatehouse_redactor::reply::{Channel, ReplyReceipt, reply_name};
 
+use super::shown::Shown;
 use super::{ReplySearch, Walk, blocked, closed};
 use crate::reject::{Code, Rejection};
 use crate::wire::sse;
 
 /// More such texts in one reply are refused: each may hold something back.
-const MOST: usize = 1024;
+pub(super) const MOST: usize = 1024;
 /// How many bytes may stand around what is held back.
 const WIDEST: usize = 8192;
 
@@ -22,8 +23,8 @@ const LONGEST_TIME: usize = 12;
 
 /// One text, in as many events as there are.
 pub(super) struct Pieces {
-    pub(super) channel: Channel,
-    owner: Option<u64>,
+    pub(super) shown: Shown,
+    pub(super) owner: Option<u64>,
     /// The last event that left something held back, without its other texts.
     frame: Option<Frame>,
 }
@@ -39,14 +40,14 @@ struct Frame {
 impl Pieces {
     pub(super) fn new(owner: Option<u64>) -> Self {
         Self {
-            channel: Channel::text(),
+            shown: Shown::new(Channel::text()),
             owner,
             frame: None,
         }
     }
 
     pub(super) fn receipt(&self) -> &ReplyReceipt {
-        self.channel.receipt()
+        self.shown.receipt()
     }
 }
 
@@ -60,26 +61,29 @@ impl ReplySearch<'_> {
         splice: &mut Splice<'_>,
     ) -> Result<(), Rejection> {
         let text = node.text().unwrap_or_default();
-        let Spot { place, .. } = Spot::of(node);
-        let mut pieces = match self.pieces.remove(&place) {
+        let spot = Spot::of(node);
+        let mut pieces = match self.pieces.remove(&spot.place) {
             Some(pieces) => pieces,
             None if text.is_empty() => return Ok(()),
             None if self.pieces.len() >= MOST => return Err(too_much()),
-            None => {
-                self.findings.visited += 1;
-                Pieces::new(owner)
-            }
+            None => match self.resume(&spot, owner, &text) {
+                Some(pieces) => pieces,
+                None => {
+                    self.findings.visited += 1;
+                    Pieces::new(owner)
+                }
+            },
         };
         let context = self.context(walk.names);
-        let mut shown = pieces.channel.push(&context, &text).map_err(blocked)?;
+        let mut shown = pieces.shown.push(&context, &text)?;
         if closed(walk.closes, owner) {
-            shown.push_str(&pieces.channel.finish(&context).map_err(blocked)?);
-            self.findings.receipt.add(pieces.channel.receipt());
+            shown.push_str(&pieces.shown.finish(&context)?);
+            self.findings.receipt.add(pieces.receipt());
         } else {
-            if pieces.channel.held() > 0 {
+            if pieces.shown.held() > 0 {
                 pieces.frame = Some(self.frame(node, walk.names)?);
             }
-            self.pieces.insert(place, pieces);
+            self.pieces.insert(spot.place, pieces);
         }
         if shown != text {
             splice.set_text(node, &shown);
@@ -103,11 +107,8 @@ impl ReplySearch<'_> {
             .filter_map(|place| self.pieces.remove(place))
             .collect::<Vec<_>>()
         {
-            let held = pieces
-                .channel
-                .finish(&self.context(names))
-                .map_err(blocked)?;
-            self.findings.receipt.add(pieces.channel.receipt());
+            let held = pieces.shown.finish(&self.context(names))?;
+            self.findings.receipt.add(pieces.receipt());
             if let Some(Frame {
                 name,
                 before,
@@ -291,6 +292,6 @@ fn json(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-fn too_much() -> Rejection {
+pub(super) fn too_much() -> Rejection {
     Rejection::new(Code::ProviderTooLarge).detail("too many texts of unknown kinds")
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// A caller with a key.
@@ -131,7 +131,7 @@ impl Caller {
 }
 
 /// Reads until the connection ends, or until nothing has come for `patience`.
-pub(crate) async fn read(stream: &mut TcpStream, patience: Duration) -> Answer {
+pub(crate) async fn read(stream: &mut (impl AsyncRead + Unpin), patience: Duration) -> Answer {
     let mut raw = Vec::new();
     let mut part = vec![0; 65536];
     while let Ok(Ok(count)) = tokio::time::timeout(patience, stream.read(&mut part)).await {

@@ -2,6 +2,7 @@
 //! certificates.
 
 mod authority;
+mod half_closed;
 mod reload;
 
 use std::sync::Arc;
