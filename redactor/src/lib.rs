@@ -42,6 +42,6 @@ pub use finding::{Field, Finding, Look, Open, ScanError};
 pub use label::{Label, LabelError};
 pub use policy::{
     Action, CustomRule, Destination, Dictionary, Direction, FieldRule, LabelPolicy, Media,
-    ModelUse, Policy, Profile, Restore, Selection,
+    ModelUse, Policies, Policy, Profile, Restore, Selection, TenantPolicy,
 };
 pub use vault::{Pseudonyms, Vault, VaultError};

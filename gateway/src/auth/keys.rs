@@ -13,9 +13,10 @@ use serde::{Deserialize, Serialize};
 use super::{Caller, token};
 use crate::{
     clock::Clock,
+    config::valid_tenant,
     registry::{
         Durable, Expected, GATEWAY, Keyring, KeyringError, Registry, RegistryError, Table,
-        TenantKeys, valid_tenant,
+        TenantKeys,
     },
 };
 

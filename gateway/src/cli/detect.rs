@@ -158,7 +158,7 @@ impl CodePoints<'_> {
 mod tests {
     use std::sync::Arc;
 
-    use gatehouse_redactor::{Engine, Label, Policy};
+    use gatehouse_redactor::{Engine, Label, Policies, Policy};
 
     use super::*;
 
@@ -194,7 +194,7 @@ mod tests {
     fn verdicts() -> Verdicts {
         let policy = Policy::default();
         let engine = Engine::new(&policy).expect("built-in rules");
-        Verdicts::of_rules(Arc::new(engine), Arc::new(policy))
+        Verdicts::of_rules(Arc::new(engine), Arc::new(Policies::new(policy)))
     }
 
     #[test]

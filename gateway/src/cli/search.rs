@@ -36,10 +36,10 @@ impl Search {
     ) -> Result<Verdicts, Failure> {
         use gatehouse_redactor::ModelUse;
 
-        let Redaction { policy, engine } = redaction;
-        let rules = || Verdicts::of_rules(Arc::clone(engine), Arc::clone(policy));
-        let required = policy.model == ModelUse::Required;
-        if !self.no_model && needs_model(policy) {
+        let Redaction { policies, engine } = redaction;
+        let rules = || Verdicts::of_rules(Arc::clone(engine), Arc::clone(policies));
+        let required = policies.base().model == ModelUse::Required;
+        if !self.no_model && needs_model(policies) {
             if let Some(verdicts) = self.with_model(redaction)? {
                 return Ok(verdicts);
             }
@@ -67,8 +67,9 @@ impl Search {
         // One that is there and cannot be used is a fault, never a reason to go without it.
         let model = Loaded::open(&self.data, Load::for_files())
             .map_err(|error| Failure::of("the local model", error))?;
-        let (engine, policy) = (Arc::clone(&redaction.engine), Arc::clone(&redaction.policy));
-        Ok(Some(Verdicts::new(engine, policy, Some(model))))
+        let engine = Arc::clone(&redaction.engine);
+        let policies = Arc::clone(&redaction.policies);
+        Ok(Some(Verdicts::new(engine, policies, Some(model))))
     }
 
     #[cfg(not(feature = "model"))]

@@ -45,7 +45,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> Result<(), Failu
     if let Some(model) = &config.model {
         let ready = runtime.block_on(super::model::at_hand(&model.home));
         ready.map_err(|error| Failure::of(NO_MODEL, format!("{error}\n{WAYS_OUT}")))?;
-    } else if needs_model(&config.redaction.policy) {
+    } else if needs_model(&config.redaction.policies) {
         output.note("gatehouse: without the local model, most names and addresses are not found");
     }
     runtime.block_on(serve(config, output))

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_redactor::{Engine, Policy};
+use gatehouse_redactor::{Engine, Policies, Policy};
 
 use super::fault::Faults;
 use super::load::{Environment, Overrides};
 use super::raw::{Raw, RawFormat, RawLedger, RawLevel, RawLimits, RawLog, RawMode, RawSessions};
 use super::raw::{RawKeys, RawTimeouts};
 use super::{Config, Ledger, LedgerMode, Limits, Log, Redaction, Sessions, Timeouts};
-use super::{tree, value};
+use super::{tree, valid_tenant, value};
 
 /// The version of the configuration's language that this gateway reads.
 const VERSION: i64 = 1;
@@ -104,7 +104,7 @@ impl<'e> Check<'e> {
         let model = self.model(&raw.model, &data_dir);
         let model = redaction
             .as_ref()
-            .filter(|redaction| self.takes_part(&redaction.policy, overrides.no_model))
+            .filter(|redaction| self.takes_part(&redaction.policies, overrides.no_model))
             .map(|_| model);
         match redaction {
             Some(redaction) if self.faults.is_empty() => Ok(Config {
@@ -295,9 +295,14 @@ impl<'e> Check<'e> {
                 }
             },
         };
+        for name in policy.tenants.keys().filter(|name| !valid_tenant(name)) {
+            let message = "a tenant has 1 to 64 of a-z 0-9 _ - and begins with a letter or a digit";
+            let place = format!("{}: tenant.{name}", path.unwrap_or("redaction"));
+            self.faults.add(place, message);
+        }
         match Engine::new(&policy) {
             Ok(engine) => Some(Redaction {
-                policy: Arc::new(policy),
+                policies: Arc::new(Policies::new(policy)),
                 engine: Arc::new(engine),
             }),
             Err(error) => {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use std::time::SystemTime;
 
 use gatehouse_envelope::secret::Secret;
-use gatehouse_redactor::{Engine, Policy};
+use gatehouse_redactor::{Engine, Policies, Policy};
 use zeroize::Zeroizing;
 
 use super::check::{ADMIN_LISTEN, Check};
@@ -217,7 +217,7 @@ impl Redaction {
         let policy = Policy::default();
         match Engine::new(&policy) {
             Ok(engine) => Ok(Redaction {
-                policy: Arc::new(policy),
+                policies: Arc::new(Policies::new(policy)),
                 engine: Arc::new(engine),
             }),
             Err(error) => Err(Faults::one("redaction", error.to_string())),

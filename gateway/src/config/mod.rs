@@ -22,14 +22,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_envelope::secret::Secret;
-use gatehouse_redactor::{Engine, Policy};
+use gatehouse_redactor::{Engine, Policies};
 use http::Uri;
 
 pub use fault::{Fault, Faults};
 pub use load::{Environment, Overrides};
 pub(crate) use model::needs as needs_model;
 pub use tls::{Contents, Identity, Tls, TlsFiles};
-pub use value::Glob;
+pub use value::{Glob, valid_tenant};
 
 /// The whole configuration. Has no `Debug`: it holds provider credentials.
 #[derive(Clone)]
@@ -63,8 +63,8 @@ pub struct Config {
 /// The redaction policy and the rules compiled from it.
 #[derive(Clone)]
 pub struct Redaction {
-    /// Actions, dictionaries, custom rules.
-    pub policy: Arc<Policy>,
+    /// Actions, dictionaries, custom rules, for each tenant.
+    pub policies: Arc<Policies>,
     /// Compiled once, here, so that a rule that does not compile is a fault of the file.
     pub engine: Arc<Engine>,
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gatehouse_redactor::{Action, Direction, Label, ModelUse, Policy};
+use gatehouse_redactor::{Action, Direction, Label, ModelUse, Policies};
 
 use super::LocalModel;
 use super::check::Check;
@@ -24,9 +24,9 @@ impl Check<'_> {
 
     /// Whether the model takes part under this policy. A policy that asks for it in vain is a
     /// fault: what it promises would not be searched for.
-    pub(super) fn takes_part(&mut self, policy: &Policy, refused: bool) -> bool {
+    pub(super) fn takes_part(&mut self, policies: &Policies, refused: bool) -> bool {
         let built_in = cfg!(feature = "model");
-        if policy.model == ModelUse::Required && (refused || !built_in) {
+        if policies.base().model == ModelUse::Required && (refused || !built_in) {
             let why = if refused {
                 "it cannot be started with --no-model"
             } else {
@@ -37,16 +37,18 @@ impl Check<'_> {
                 format!("the policy requires the local model: {why}"),
             );
         }
-        built_in && !refused && needs(policy)
+        built_in && !refused && needs(policies)
     }
 }
 
-/// Whether anything is done with what the model finds.
-pub(crate) fn needs(policy: &Policy) -> bool {
-    policy.model != ModelUse::Off
-        && Direction::ALL.into_iter().any(|direction| {
-            FOUND
-                .into_iter()
-                .any(|label| policy.action(label, direction) != Action::Allow)
-        })
+/// Whether anything is done with what the model finds, for any tenant.
+pub(crate) fn needs(policies: &Policies) -> bool {
+    let acts = |direction, label| {
+        let mut all = policies.all();
+        all.any(|policy| policy.action(label, direction) != Action::Allow)
+    };
+    policies.base().model != ModelUse::Off
+        && Direction::ALL
+            .into_iter()
+            .any(|direction| FOUND.into_iter().any(|label| acts(direction, label)))
 }

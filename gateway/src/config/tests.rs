@@ -56,7 +56,7 @@ fn the_example_file_is_good_and_says_the_defaults() {
     assert_eq!(format!("{:?}", config.ledger), format!("{:?}", bare.ledger));
     assert_eq!(format!("{:?}", config.log), format!("{:?}", bare.log));
     assert_eq!(config.providers.len(), 4);
-    let policies = [&config.redaction.policy, &bare.redaction.policy];
+    let policies = [&config, &bare].map(|config| config.redaction.policies.base());
     let [shipped, built_in] = policies.map(|policy| policy.canonical());
     assert_eq!(
         shipped, built_in,
@@ -272,7 +272,8 @@ fn the_redaction_policy_can_be_read_without_the_rest() {
     let of_file =
         Redaction::load(&file, &environment(&[])).unwrap_or_else(|faults| panic!("{faults}"));
     let built_in = Redaction::built_in().unwrap_or_else(|faults| panic!("{faults}"));
-    assert_eq!(of_file.policy.canonical(), built_in.policy.canonical());
+    let [of_file, built_in] = [of_file, built_in].map(|it| it.policies.base().canonical());
+    assert_eq!(of_file, built_in);
     assert!(Redaction::load(Path::new("nowhere.toml"), &environment(&[])).is_err());
 }
 
@@ -303,6 +304,25 @@ fn the_model_takes_part_where_the_policy_acts_on_what_it_finds() {
     assert!(required.contains("requires the local model"), "{required}");
     let allowed = "[labels.PERSON]\ndefault = 'allow'\n[labels.ADDRESS]\ndefault = 'allow'\n";
     assert_eq!(faults_of("", &with, allowed), "false");
+    let one = "profile = 'secrets-only'\n[tenant.clinic]\nprofile = 'balanced'\n";
+    assert_eq!(faults_of("", &with, one), built_in);
+}
+
+#[test]
+fn a_tenant_that_no_key_can_have_is_a_fault() {
+    let faults = faults_of(
+        "",
+        &Overrides::default(),
+        "[tenant.Clinic]\n[tenant.a.rule]\n",
+    );
+    assert!(
+        faults.contains("policy.toml: tenant.Clinic: a tenant has"),
+        "{faults}"
+    );
+    assert!(
+        faults.contains("policy.toml: tenant.a.rule: unknown field"),
+        "{faults}"
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gatehouse_envelope::digest::{MacKey, sha256};
 #[cfg(feature = "model")]
 use gatehouse_redactor::{Action, Direction, Label};
-use gatehouse_redactor::{Asked, Engine, Finder, Finding, Policy, ScanError};
+use gatehouse_redactor::{Asked, Engine, Finder, Finding, Policies, Policy, ScanError};
 use prometheus_client::metrics::counter::Counter;
 
 use super::cache::{Cache, Table};
@@ -19,8 +19,7 @@ const WORTH_IT: usize = 256;
 /// The search of all requests of a gateway.
 pub struct Verdicts {
     engine: Arc<Engine>,
-    #[cfg(feature = "model")]
-    policy: Arc<Policy>,
+    policies: Arc<Policies>,
     #[cfg(feature = "model")]
     model: Option<Loaded>,
     cache: Cache,
@@ -32,19 +31,11 @@ pub struct Verdicts {
 
 impl Verdicts {
     /// The rules alone.
-    #[cfg_attr(
-        not(feature = "model"),
-        expect(
-            unused_variables,
-            reason = "the rules find the same under every policy"
-        )
-    )]
-    pub fn of_rules(engine: Arc<Engine>, policy: Arc<Policy>) -> Self {
+    pub fn of_rules(engine: Arc<Engine>, policies: Arc<Policies>) -> Self {
         let judged_by = sha256(&[engine.fingerprint().as_bytes()]);
         Self {
             engine,
-            #[cfg(feature = "model")]
-            policy,
+            policies,
             #[cfg(feature = "model")]
             model: None,
             cache: Cache::default(),
@@ -56,8 +47,8 @@ impl Verdicts {
 
     /// The rules, and the model where there is one.
     #[cfg(feature = "model")]
-    pub fn new(engine: Arc<Engine>, policy: Arc<Policy>, model: Option<Loaded>) -> Self {
-        let mut verdicts = Self::of_rules(engine, policy);
+    pub fn new(engine: Arc<Engine>, policies: Arc<Policies>, model: Option<Loaded>) -> Self {
+        let mut verdicts = Self::of_rules(engine, policies);
         if let Some(model) = &model {
             verdicts.judged_by = sha256(&[&verdicts.judged_by, &model.digest()]);
         }
@@ -81,6 +72,7 @@ impl Verdicts {
     pub fn finder(&self, tenant: &str) -> TenantFinder<'_> {
         TenantFinder {
             verdicts: self,
+            policy: self.policies.of(tenant),
             table: self.cache.of(tenant),
             kept: None,
         }
@@ -101,13 +93,22 @@ impl Verdicts {
         }
     }
 
-    /// What rules and model find, without a look at what was found before.
+    /// What rules and model find for those without a policy of their own, without a look at what
+    /// was found before.
     ///
     /// # Errors
     /// If a search did not come to its end.
     pub fn search(&self, texts: &[Asked<'_>]) -> Result<Vec<Vec<Finding>>, ScanError> {
+        self.search_under(self.policies.base(), texts)
+    }
+
+    fn search_under(
+        &self,
+        policy: &Policy,
+        texts: &[Asked<'_>],
+    ) -> Result<Vec<Vec<Finding>>, ScanError> {
         let rules = self.engine.find_all(texts)?;
-        let model = self.names(texts)?;
+        let model = self.names(policy, texts)?;
         let both = rules.into_iter().zip(model).zip(texts);
         Ok(both
             .map(|((rules, model), asked)| self.engine.join(asked.text, rules, model))
@@ -115,7 +116,7 @@ impl Verdicts {
     }
 
     #[cfg(feature = "model")]
-    fn names(&self, texts: &[Asked<'_>]) -> Result<Vec<Vec<Finding>>, ScanError> {
+    fn names(&self, policy: &Policy, texts: &[Asked<'_>]) -> Result<Vec<Vec<Finding>>, ScanError> {
         use gatehouse_redactor::model::Item;
 
         let none = || vec![Vec::new(); texts.len()];
@@ -125,7 +126,7 @@ impl Verdicts {
         let wanted: Vec<usize> = (0..texts.len())
             .filter(|at| {
                 texts.get(*at).is_some_and(|asked| {
-                    self.acts(asked.field.direction) && !self.engine.decides(asked.field)
+                    acts(policy, asked.field.direction) && !self.engine.decides(asked.field)
                 })
             })
             .collect();
@@ -137,7 +138,7 @@ impl Verdicts {
                 key: asked.field.key,
             })
             .collect();
-        let places = self.does_anything(Label::LOCATION);
+        let places = does_anything(policy, Label::LOCATION);
         let mut all = none();
         for (at, found) in wanted.into_iter().zip(model.find(&items, places)?) {
             if let Some(slot) = all.get_mut(at) {
@@ -152,29 +153,30 @@ impl Verdicts {
         clippy::unnecessary_wraps,
         reason = "with the model it can fail, and its caller is the same"
     )]
-    fn names(&self, texts: &[Asked<'_>]) -> Result<Vec<Vec<Finding>>, ScanError> {
+    fn names(&self, _: &Policy, texts: &[Asked<'_>]) -> Result<Vec<Vec<Finding>>, ScanError> {
         Ok(vec![Vec::new(); texts.len()])
     }
+}
 
-    /// Whether the policy does anything with what the model finds.
-    #[cfg(feature = "model")]
-    fn acts(&self, direction: Direction) -> bool {
-        [Label::PERSON, Label::ADDRESS, Label::LOCATION]
-            .into_iter()
-            .any(|label| self.policy.action(label, direction) != Action::Allow)
-    }
+/// Whether the policy does anything with what the model finds.
+#[cfg(feature = "model")]
+fn acts(policy: &Policy, direction: Direction) -> bool {
+    [Label::PERSON, Label::ADDRESS, Label::LOCATION]
+        .into_iter()
+        .any(|label| policy.action(label, direction) != Action::Allow)
+}
 
-    #[cfg(feature = "model")]
-    fn does_anything(&self, label: Label) -> bool {
-        Direction::ALL
-            .into_iter()
-            .any(|direction| self.policy.action(label, direction) != Action::Allow)
-    }
+#[cfg(feature = "model")]
+fn does_anything(policy: &Policy, label: Label) -> bool {
+    Direction::ALL
+        .into_iter()
+        .any(|direction| policy.action(label, direction) != Action::Allow)
 }
 
 /// The search for one tenant.
 pub struct TenantFinder<'v> {
     verdicts: &'v Verdicts,
+    policy: &'v Policy,
     table: Option<Arc<Table>>,
     kept: Option<Kept<'v>>,
 }
@@ -230,7 +232,10 @@ impl Finder for TenantFinder<'_> {
         let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
         self.verdicts.hits.inc_by(count(texts.len() - missed.len()));
         self.verdicts.misses.inc_by(count(missed.len()));
-        let mut searched = self.verdicts.search(&missed)?.into_iter();
+        let mut searched = self
+            .verdicts
+            .search_under(self.policy, &missed)?
+            .into_iter();
         let mut all = Vec::with_capacity(texts.len());
         for ((asked, name), known) in texts.iter().zip(names).zip(known) {
             let found = match known {
@@ -260,7 +265,7 @@ mod tests {
     fn verdicts() -> Verdicts {
         let policy = Policy::default();
         let engine = Engine::new(&policy).unwrap();
-        Verdicts::of_rules(Arc::new(engine), Arc::new(policy))
+        Verdicts::of_rules(Arc::new(engine), Arc::new(Policies::new(policy)))
     }
 
     /// Texts long enough to be remembered, with and without values, some of them twice.

@@ -12,6 +12,7 @@ use super::refuse::{Refusal, book_refusal, held_refusal, session_refusal};
 use super::screen::{Parts, Screened};
 use super::unsent::{Unsent, unsent_refusal};
 use crate::audit::{Admitted as Record, Event, Pledge, Redaction, StateKey, Upstream};
+use crate::auth::Caller;
 use crate::clock;
 use crate::config::Provider;
 use crate::protocol::{Facts, Protocol};
@@ -22,6 +23,7 @@ use crate::session::Turn;
 /// A request that the log holds.
 pub(super) struct Admitted {
     head: Head,
+    caller: Arc<Caller>,
     facts: Facts,
     turn: Turn,
     vault: Vault,
@@ -72,6 +74,7 @@ impl Gateway {
         match admitted {
             Ok(()) => Ok(Admitted {
                 head,
+                caller,
                 facts,
                 turn,
                 vault,
@@ -151,6 +154,7 @@ impl Gateway {
 /// The parts of an admitted request, for the next stage.
 pub(super) struct Ready {
     pub(super) head: Head,
+    pub(super) caller: Arc<Caller>,
     pub(super) facts: Facts,
     pub(super) turn: Turn,
     pub(super) vault: Vault,
@@ -164,6 +168,7 @@ impl Admitted {
     pub(super) fn into_parts(self) -> Ready {
         let Self {
             head,
+            caller,
             facts,
             turn,
             vault,
@@ -173,6 +178,7 @@ impl Admitted {
         } = self;
         Ready {
             head,
+            caller,
             facts,
             turn,
             vault,

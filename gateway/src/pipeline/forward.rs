@@ -1,15 +1,21 @@
 //! The sixth stage: a provider sees the request. From here on every ending is a settled record, so
 //! a failure is an outcome, not an error.
 
+use std::sync::Arc;
+
 use super::Gateway;
 use super::admit::{Admitted, Ready};
+use crate::auth::Caller;
 use crate::protocol::Protocol;
 use crate::provider::{Outgoing, Unanswered};
 use crate::relay::{self, Exchange, Guard, Relay, ReplySlot, Shared, Unreplied};
 use http::Method;
 
 /// A request that a provider was sent, with the head of its answer if there is one.
-pub(super) struct Forwarded(Exchange);
+pub(super) struct Forwarded {
+    exchange: Exchange,
+    caller: Arc<Caller>,
+}
 
 impl Gateway {
     /// Sends the request, unless its caller hangs up first.
@@ -21,6 +27,7 @@ impl Gateway {
     ) -> Forwarded {
         let Ready {
             head,
+            caller,
             facts,
             mut turn,
             vault,
@@ -45,17 +52,7 @@ impl Gateway {
         let sent = guard
             .wait(sending, slot.gone(), &mut turn, timeouts.first_byte)
             .await;
-        let answer = match sent {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(Unanswered {
-                rejection,
-                attempts,
-            })) => Err(Unreplied::Failed {
-                rejection,
-                attempts,
-            }),
-            Err(unreplied) => Err(unreplied),
-        };
+        let answer = sent.and_then(|sent| sent.map_err(unreplied));
         if answer.is_ok() {
             self.metrics.first_byte(protocol.api(), pledge.elapsed());
         }
@@ -71,13 +68,32 @@ impl Gateway {
             deadline,
             pledge,
         };
-        Forwarded(Exchange { admitted, answer })
+        Forwarded {
+            exchange: Exchange { admitted, answer },
+            caller,
+        }
     }
 }
 
 impl Forwarded {
+    /// Whose request it is.
+    pub(super) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
     /// Hands the exchange over to the relay.
     pub(super) fn into_relay(self, shared: Shared) -> Relay {
-        Relay::new(self.0, shared)
+        Relay::new(self.exchange, shared)
+    }
+}
+
+fn unreplied(unanswered: Unanswered) -> Unreplied {
+    let Unanswered {
+        rejection,
+        attempts,
+    } = unanswered;
+    Unreplied::Failed {
+        rejection,
+        attempts,
     }
 }

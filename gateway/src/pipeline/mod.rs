@@ -135,10 +135,11 @@ impl Gateway {
 
     /// The relay that answers, settles and records.
     fn relay(&self, protocol: &'static dyn Protocol, request: forward::Forwarded) -> Relay {
+        let redaction = &self.config.redaction;
         let shared = relay::Shared {
             metrics: Arc::clone(&self.metrics),
-            engine: Arc::clone(&self.config.redaction.engine),
-            policy: Arc::clone(&self.config.redaction.policy),
+            engine: Arc::clone(&redaction.engine),
+            policy: Arc::clone(redaction.policies.of(&request.caller().tenant)),
             timeouts: self.config.timeouts,
             limits: self.config.limits,
             lease: self.config.sessions.lease,

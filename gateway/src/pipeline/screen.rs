@@ -43,7 +43,7 @@ impl Gateway {
             protocol,
             engine: &redaction.engine,
             finder: &finder,
-            policy: &redaction.policy,
+            policy: redaction.policies.of(&caller.tenant),
             facts: &facts,
             turn: &turn,
             removed: document.root().get(SESSION_ID),

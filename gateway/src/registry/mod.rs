@@ -100,15 +100,3 @@ impl From<DatabaseError> for RegistryError {
         Self::Unavailable(Box::new(error))
     }
 }
-
-/// Whether a tenant's name may be used: 1 to 64 of `a-z 0-9 _ -`, the first a letter or a digit.
-/// Names that begin with `_` are the gateway's own.
-pub fn valid_tenant(name: &str) -> bool {
-    let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-';
-    name.len() <= 64
-        && name.bytes().all(inner)
-        && name
-            .bytes()
-            .next()
-            .is_some_and(|b| b.is_ascii_alphanumeric())
-}

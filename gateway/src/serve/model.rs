@@ -21,7 +21,8 @@ pub(super) fn metrics(verdicts: &Verdicts) -> Metrics {
 /// gateway: nothing listens before, and nothing starts if it cannot be used.
 pub(super) async fn verdicts(config: &Config) -> Result<Verdicts, StartError> {
     let redaction = &config.redaction;
-    let (engine, policy) = (Arc::clone(&redaction.engine), Arc::clone(&redaction.policy));
+    let engine = Arc::clone(&redaction.engine);
+    let policies = Arc::clone(&redaction.policies);
     #[cfg(feature = "model")]
     if let Some(settings) = &config.model {
         use crate::model::{Load, Loaded};
@@ -38,7 +39,7 @@ pub(super) async fn verdicts(config: &Config) -> Result<Verdicts, StartError> {
         let model = opened
             .map_err(StartError::of("model"))?
             .map_err(StartError::of("model"))?;
-        return Ok(Verdicts::new(engine, policy, Some(model)));
+        return Ok(Verdicts::new(engine, policies, Some(model)));
     }
-    Ok(Verdicts::of_rules(engine, policy))
+    Ok(Verdicts::of_rules(engine, policies))
 }

@@ -326,7 +326,7 @@ async fn digests(config: &Config) -> Result<Digests, StartError> {
     Ok(Digests {
         build: program,
         config: sha256(&[canonical(config).as_bytes()]),
-        policy: sha256(&[redaction.policy.canonical().as_bytes()]),
+        policy: sha256(&[redaction.policies.base().canonical().as_bytes()]),
         rules: sha256(&[redaction.engine.fingerprint().as_bytes()]),
     })
 }

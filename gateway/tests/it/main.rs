@@ -30,5 +30,6 @@ mod size;
 mod source;
 mod stream_ends;
 mod streams;
+mod tenants;
 mod tls;
 mod wire;

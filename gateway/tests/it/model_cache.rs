@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use gatehouse::model::{Load, Loaded, Verdicts};
 use gatehouse_envelope::digest::MacKey;
 use gatehouse_envelope::secret::Secret;
-use gatehouse_redactor::{Asked, Direction, Engine, Field, Finder, Finding, Policy};
+use gatehouse_redactor::{Asked, Direction, Engine, Field, Finder, Finding, Policies, Policy};
 use proptest::prelude::*;
 
 use crate::model::HOME;
@@ -14,7 +14,11 @@ static VERDICTS: LazyLock<Verdicts> = LazyLock::new(|| {
     let policy = Policy::default();
     let engine = Engine::new(&policy).unwrap();
     let loaded = Loaded::open(&HOME, Load::for_files()).unwrap();
-    Verdicts::new(Arc::new(engine), Arc::new(policy), Some(loaded))
+    Verdicts::new(
+        Arc::new(engine),
+        Arc::new(Policies::new(policy)),
+        Some(loaded),
+    )
 });
 
 /// Texts that the model alone, the rules alone, both and neither have something to say of; one of
@@ -87,6 +91,6 @@ fn the_model_is_in_the_path() {
     let asked = [Asked { text, field }];
     let policy = Policy::default();
     let engine = Engine::new(&policy).unwrap();
-    let rules = Verdicts::of_rules(Arc::new(engine), Arc::new(policy));
+    let rules = Verdicts::of_rules(Arc::new(engine), Arc::new(Policies::new(policy)));
     assert_ne!(searched(&asked), rules.search(&asked).unwrap());
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Action, Direction, Policy, Profile, Selection};
+use super::{Action, Direction, Media, Policy, Profile, Restore, Selection};
 use crate::label::Label;
 
 impl Profile {
@@ -79,22 +79,37 @@ pub(super) fn canonical(policy: &Policy) -> String {
         .ignore
         .iter()
         .for_each(|value| line(&mut out, "ignore", value));
-    line(&mut out, "restore text", &selection(&policy.restore.text));
-    line(
-        &mut out,
-        "restore arguments",
-        &selection(&policy.restore.arguments),
-    );
-    for (tool, chosen) in &policy.restore.tools {
-        line(&mut out, "restore tool", tool);
-        line(&mut out, "gets", &selection(chosen));
+    restore(&mut out, &policy.restore);
+    media(&mut out, &policy.media);
+    for (name, tenant) in &policy.tenants {
+        line(&mut out, "tenant", name);
+        line(&mut out, "tenant profile", &format!("{:?}", tenant.profile));
+        for (label, own) in &tenant.labels {
+            line(&mut out, "tenant label", &format!("{label} {own:?}"));
+        }
+        if let Some(own) = &tenant.restore {
+            line(&mut out, "tenant restores", "");
+            restore(&mut out, own);
+        }
+        if let Some(own) = &tenant.media {
+            line(&mut out, "tenant passes", "");
+            media(&mut out, own);
+        }
     }
-    policy
-        .media
-        .allow
-        .iter()
-        .for_each(|mime| line(&mut out, "media", mime));
     out
+}
+
+fn restore(out: &mut String, restore: &Restore) {
+    line(out, "restore text", &selection(&restore.text));
+    line(out, "restore arguments", &selection(&restore.arguments));
+    for (tool, chosen) in &restore.tools {
+        line(out, "restore tool", tool);
+        line(out, "gets", &selection(chosen));
+    }
+}
+
+fn media(out: &mut String, media: &Media) {
+    media.allow.iter().for_each(|mime| line(out, "media", mime));
 }
 
 fn line(out: &mut String, what: &str, value: &str) {

@@ -4,12 +4,15 @@
 //! it does not know, because a misspelled key would silently weaken a policy.
 
 mod defaults;
+mod tenants;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::label::Label;
+
+pub use self::tenants::{Policies, TenantPolicy};
 
 /// Which way a text travels, and as what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize)]
@@ -222,6 +225,9 @@ pub struct Policy {
     pub restore: Restore,
     /// What may pass unread.
     pub media: Media,
+    /// What single tenants have otherwise, by name.
+    #[serde(rename = "tenant")]
+    pub tenants: BTreeMap<String, TenantPolicy>,
 }
 
 impl Policy {
