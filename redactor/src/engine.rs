@@ -2,6 +2,7 @@
 //! them.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
 use crate::dictionary::Lexicon;
@@ -43,8 +44,9 @@ static BUILT_IN: LazyLock<Result<Arc<Automaton>, EngineError>> =
     LazyLock::new(|| Automaton::new(&rules::built_in()).map(Arc::new));
 
 /// What finds besides rules of the automaton.
-const OTHER_SOURCES: [&str; 6] = [
+const OTHER_SOURCES: [&str; 7] = [
     "address",
+    crate::columns::RULE,
     "dictionary",
     "field",
     "model",
@@ -193,6 +195,14 @@ impl Engine {
             settled,
             open: pass.open,
         })
+    }
+
+    /// Where the names of the columns stand under which a row at the end of `text` would stand,
+    /// with all that makes them a table: what has to be put before the next rows of a text that is
+    /// searched in parts.
+    #[must_use]
+    pub fn table_head(&self, text: &str) -> Option<Range<usize>> {
+        crate::columns::find(text).head
     }
 
     /// The name under which findings of that rule stand in records, if there is such a rule.

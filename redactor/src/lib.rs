@@ -6,6 +6,7 @@
 )]
 
 pub mod body;
+mod columns;
 mod dictionary;
 mod encoded;
 mod engine;

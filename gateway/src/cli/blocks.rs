@@ -4,12 +4,14 @@
 //! place is there, more is read, so much each time that the work stays linear; JSON is kept whole,
 //! and lines that are JSON are blocks of their own, so that their keys are known.
 
+use std::borrow::Cow;
 use std::io::{self, ErrorKind, Read};
 
 use gatehouse_redactor::json::{Document, Limits};
 use gatehouse_redactor::{Direction, Engine, Field, Finding};
 
 use super::Failure;
+use super::headed::behind;
 
 /// A block is cut once this many bytes are at hand.
 const BLOCK: usize = 256 << 10;
@@ -34,6 +36,8 @@ pub(super) const FIELD: Field<'static> = Field {
 #[derive(Clone, Copy)]
 pub(super) struct Block<'t> {
     pub(super) text: &'t str,
+    /// The names of the columns that its first rows stand under, if they came before it.
+    pub(super) head: &'t str,
     /// Where it begins in the whole, in bytes.
     pub(super) start: u64,
     /// The line that it begins in, counted from 1.
@@ -96,6 +100,7 @@ pub(super) fn each(
 ) -> Result<(), Failure> {
     let mut bytes = Vec::with_capacity(2 * BLOCK);
     let (mut start, mut line) = (0, 1);
+    let mut head = String::new();
     let mut enough = flow.enough(0);
     loop {
         let ended = flow.read(&mut input, &mut bytes, enough)? == 0;
@@ -106,16 +111,22 @@ pub(super) fn each(
         let cut = match ended {
             true => text.len(),
             false if text.len() < LONGEST && is_begun_json(text, start) => 0,
-            false => cut(engine, text)?,
+            false => cut(engine, &head, text)?,
         };
-        for unit in units(text.get(..cut).unwrap_or_default()) {
+        let done = text.get(..cut).unwrap_or_default();
+        let mut above = head.as_str();
+        for unit in units(done) {
             take(Block {
                 text: unit,
+                head: std::mem::take(&mut above),
                 start,
                 line,
             })?;
             start += unit.len() as u64;
             line += memchr::memchr_iter(b'\n', unit.as_bytes()).count() as u64;
+        }
+        if cut > 0 {
+            head = head_behind(engine, &head, done);
         }
         bytes.drain(..cut);
         if ended {
@@ -190,16 +201,30 @@ fn whole_characters(bytes: &[u8], ended: bool) -> Result<&str, Failure> {
     }
 }
 
+/// The names of the columns under which a row behind `text` stands, which itself stands under
+/// `head`.
+fn head_behind(engine: &Engine, head: &str, text: &str) -> String {
+    let whole = format!("{head}{text}");
+    let names = engine.table_head(&whole).and_then(|at| whole.get(at));
+    names.unwrap_or_default().to_owned()
+}
+
 /// Where a block may end: behind a line that nothing found after it depends on, or where the
 /// search says that nothing is open. 0 if more input is needed to tell.
-fn cut(engine: &Engine, text: &str) -> Result<usize, Failure> {
+fn cut(engine: &Engine, head: &str, text: &str) -> Result<usize, Failure> {
     let own_lines = json_lines(text);
     if own_lines > 0 {
         return Ok(own_lines);
     }
-    let look = engine
-        .look(text, FIELD)
+    let headed = match head.is_empty() {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(format!("{head}{text}")),
+    };
+    let mut look = engine
+        .look(&headed, FIELD)
         .map_err(|error| Failure::of("search", error))?;
+    behind(head, &mut look.findings);
+    look.settled = look.settled.saturating_sub(head.len());
     let all = look.findings;
     // What follows has to be there to tell whether it depends on what stands before.
     let seen = text.floor_char_boundary(text.len().saturating_sub(2 * REACH));
@@ -210,7 +235,7 @@ fn cut(engine: &Engine, text: &str) -> Result<usize, Failure> {
         let inside = all
             .iter()
             .any(|finding| finding.start < cut && cut < finding.end);
-        if cut > 0 && !inside && stands_alone(engine, text, cut, &all)? {
+        if cut > 0 && !inside && stands_alone(engine, (head, text), cut, &all)? {
             return Ok(cut);
         }
     }
@@ -230,13 +255,21 @@ fn json_lines(text: &str) -> usize {
     own.map(str::len).sum()
 }
 
-/// Whether what follows the cut is found alike without what stands before it.
-fn stands_alone(engine: &Engine, text: &str, cut: usize, all: &[Finding]) -> Result<bool, Failure> {
+/// Whether what follows the cut is found alike without what stands before it, but for the names of
+/// its columns.
+fn stands_alone(
+    engine: &Engine,
+    (head, text): (&str, &str),
+    cut: usize,
+    all: &[Finding],
+) -> Result<bool, Failure> {
     let end = text.ceil_char_boundary(cut.saturating_add(2 * REACH));
     let tail = text.get(cut..end).unwrap_or_default();
-    let alone = engine
-        .find(tail, FIELD)
+    let head = head_behind(engine, head, text.get(..cut).unwrap_or_default());
+    let mut alone = engine
+        .find(&format!("{head}{tail}"), FIELD)
         .map_err(|error| Failure::of("search", error))?;
+    behind(&head, &mut alone);
     let near = |start: usize| start < REACH;
     let alone = alone
         .iter()
@@ -251,119 +284,4 @@ fn stands_alone(engine: &Engine, text: &str, cut: usize, all: &[Finding]) -> Res
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cli::redaction;
-
-    /// The lengths of the blocks, which together are the text.
-    fn blocks(text: &str) -> Vec<usize> {
-        let engine = redaction(None).expect("rules").engine;
-        let mut whole = String::new();
-        let mut lengths = Vec::new();
-        each(text.as_bytes(), Flow::File, &engine, |block| {
-            assert_eq!(block.start as usize, whole.len());
-            assert_eq!(block.line as usize, whole.matches('\n').count() + 1);
-            whole.push_str(block.text);
-            lengths.push(block.text.len());
-            Ok(())
-        })
-        .expect("blocks");
-        assert_eq!(whole, text);
-        lengths
-    }
-
-    #[test]
-    fn long_texts_are_cut_with_and_without_lines() {
-        for unit in [
-            "nothing to see in this line\n",
-            "x",
-            "words and no line end ",
-            "1 ",
-        ] {
-            let text = unit.repeat(3 * BLOCK / unit.len());
-            let lengths = blocks(&text);
-            assert!(lengths.len() > 1, "{unit:?}");
-            assert!(
-                lengths.iter().all(|length| *length <= 3 * BLOCK),
-                "{unit:?}"
-            );
-        }
-    }
-
-    /// A pipe that has so many bytes at a time, and how many were taken from it.
-    struct Pipe<'t> {
-        text: &'t [u8],
-        piece: usize,
-        taken: &'t std::cell::Cell<usize>,
-    }
-
-    impl Read for Pipe<'_> {
-        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            let read = (&self.text[..self.piece.min(self.text.len())]).read(into)?;
-            self.text = &self.text[read..];
-            self.taken.set(self.taken.get() + read);
-            Ok(read)
-        }
-    }
-
-    /// How much was taken from the pipe when each block came, and where the block ended.
-    fn piped(text: &str, piece: usize) -> Vec<(usize, usize)> {
-        let engine = redaction(None).expect("rules").engine;
-        let (taken, mut whole, mut seen) = (std::cell::Cell::new(0), String::new(), Vec::new());
-        let pipe = Pipe {
-            text: text.as_bytes(),
-            piece,
-            taken: &taken,
-        };
-        each(pipe, Flow::Pipe, &engine, |block| {
-            whole.push_str(block.text);
-            seen.push((taken.get(), whole.len()));
-            Ok(())
-        })
-        .expect("blocks");
-        assert_eq!(whole, text);
-        seen
-    }
-
-    #[test]
-    fn a_pipe_s_lines_come_as_soon_as_they_are_decided() {
-        let text = "nothing to see in this line\n".repeat(300);
-        let (last, rest) = piped(&text, 100)
-            .split_last()
-            .map(|(l, r)| (*l, r.to_vec()))
-            .unwrap();
-        assert!(rest.len() > 30, "{rest:?}");
-        assert!(
-            rest.iter().all(|(taken, at)| taken - at < 3 * REACH),
-            "{rest:?}"
-        );
-        assert_eq!(last, (text.len(), text.len()));
-        let lines = "{\"a\":1}\n".repeat(5);
-        let at_once: Vec<_> = (1..=5).map(|n| (n * 8, n * 8)).collect();
-        assert_eq!(piped(&lines, 8), at_once);
-        // A line of which only a part has come is not cut.
-        let lines = format!("x\n{{\"password\":\"{}\"}}\ny\n", "word ".repeat(2000));
-        assert!(piped(&lines, 64).contains(&(lines.len(), lines.len() - 2)));
-    }
-
-    #[test]
-    fn a_key_block_without_an_end_is_cut() {
-        let begin = ["-----BEGIN PRIV", "ATE KEY-----\n"].concat();
-        let line = format!("{}\n", "MC4CAQAwBQYDK2Vw".repeat(4));
-        let text = format!("{begin}{}", line.repeat((2 << 20) / line.len()));
-        let lengths = blocks(&text);
-        assert_eq!(lengths[0], LONGEST_VALUE);
-        assert!(
-            lengths.iter().all(|length| *length <= 3 * BLOCK),
-            "{lengths:?}"
-        );
-    }
-
-    #[test]
-    fn json_stays_whole_and_its_lines_stand_alone() {
-        assert_eq!(blocks("{\"a\":\n1}\n"), [9]);
-        assert_eq!(blocks("x\ny\n{\"a\":1}\n[2]\nz"), [4, 8, 4, 1]);
-        let long = format!("[\n{}1]", "1,\n".repeat(BLOCK / 2));
-        assert_eq!(blocks(&long), [long.len()]);
-    }
-}
+mod tests;

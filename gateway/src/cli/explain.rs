@@ -3,10 +3,11 @@
 use std::io::Write;
 
 use gatehouse_redactor::json::{Document, Kind, Limits, Node};
-use gatehouse_redactor::{Action, Asked, Field, Finding, Policy};
+use gatehouse_redactor::{Action, Asked, Field, Finder as _, Finding, Policy};
 
 use super::Failure;
 use super::blocks::{Block, FIELD};
+use super::headed::Headed;
 use crate::model::Verdicts;
 
 /// Writes a line for each value of the block that the policy does not leave.
@@ -17,9 +18,14 @@ pub(super) fn block(
     verdicts: &Verdicts,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
+    let verdicts = verdicts.finder("");
+    let finder = Headed {
+        finder: &verdicts,
+        head: block.head,
+    };
     let found = match Document::parse(block.text.as_bytes(), &Limits::default()) {
-        Ok(document) => leaves(verdicts, &document)?,
-        Err(_) => text(verdicts, block.text, None)?,
+        Ok(document) => leaves(&finder, &document)?,
+        Err(_) => text(&finder, block.text, None)?,
     };
     for Found { finding, keyed } in found {
         let action = policy.action(finding.label, FIELD.direction);
@@ -54,10 +60,10 @@ struct Found {
     keyed: bool,
 }
 
-fn text(verdicts: &Verdicts, text: &str, key: Option<&str>) -> Result<Vec<Found>, Failure> {
+fn text(finder: &Headed<'_>, text: &str, key: Option<&str>) -> Result<Vec<Found>, Failure> {
     let field = Field { key, ..FIELD };
-    let found = verdicts
-        .search(&[Asked { text, field }])
+    let found = finder
+        .find_all(&[Asked { text, field }])
         .map_err(|error| Failure::of("search", error))?;
     let keyed = key.is_some();
     let each = found.into_iter().flatten();
@@ -65,15 +71,14 @@ fn text(verdicts: &Verdicts, text: &str, key: Option<&str>) -> Result<Vec<Found>
 }
 
 /// What stands in the strings and numbers of a document, in offsets of the document.
-fn leaves(verdicts: &Verdicts, document: &Document<'_>) -> Result<Vec<Found>, Failure> {
+fn leaves(finder: &Headed<'_>, document: &Document<'_>) -> Result<Vec<Found>, Failure> {
     let mut all = Vec::new();
     for node in document.leaves() {
         let key = key_of(node);
         let key = key.as_deref();
         match node.kind() {
             Kind::String => {
-                for Found { finding, keyed } in
-                    text(verdicts, &node.text().unwrap_or_default(), key)?
+                for Found { finding, keyed } in text(finder, &node.text().unwrap_or_default(), key)?
                 {
                     let place = node.place_of(finding.start..finding.end);
                     let finding = Finding {
@@ -87,7 +92,7 @@ fn leaves(verdicts: &Verdicts, document: &Document<'_>) -> Result<Vec<Found>, Fa
             Kind::Number => {
                 let start = node.span().start;
                 for Found { finding, keyed } in
-                    text(verdicts, node.number().unwrap_or_default(), key)?
+                    text(finder, node.number().unwrap_or_default(), key)?
                 {
                     let finding = Finding {
                         start: start + finding.start,

@@ -8,6 +8,7 @@ mod check;
 mod demo;
 mod detect;
 mod explain;
+mod headed;
 mod health;
 mod key;
 mod listing;

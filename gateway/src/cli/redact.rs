@@ -14,7 +14,8 @@ use gatehouse_envelope::random;
 use gatehouse_redactor::body::{Means, redact_text};
 use gatehouse_redactor::{Label, Pseudonyms, Vault};
 
-use super::blocks::{self, FIELD, Flow};
+use super::blocks::{self, Block, FIELD, Flow};
+use super::headed::Headed;
 use super::search::Search;
 use super::sources::{self, Bar, Sources};
 use super::{Failure, Output, explain, redaction, targets};
@@ -145,12 +146,12 @@ impl Work {
         name: &str,
         out: &mut impl Write,
     ) -> Result<(), Failure> {
-        let Redaction { policy, engine } = &self.redaction;
+        let Redaction { policies, engine } = &self.redaction;
         blocks::each(input, flow, engine, |block| {
             if self.explain {
-                explain::block(block, name, policy, &self.verdicts, out)?;
+                explain::block(block, name, policies.base(), &self.verdicts, out)?;
             } else {
-                out.write_all(self.without_values(block.text)?.as_bytes())?;
+                out.write_all(self.without_values(block)?.as_bytes())?;
             }
             match flow {
                 Flow::File => Ok(()),
@@ -159,17 +160,21 @@ impl Work {
         })
     }
 
-    fn without_values(&self, block: &str) -> Result<String, Failure> {
+    fn without_values(&self, block: Block<'_>) -> Result<String, Failure> {
         // A vault of its own for each block keeps the memory bounded; the key makes equal tokens.
         let mut vault = Vault::new();
-        let Redaction { policy, engine } = &self.redaction;
+        let Redaction { policies, engine } = &self.redaction;
+        let finder = &self.verdicts.finder("");
         let means = Means {
             engine,
-            finder: &self.verdicts.finder(""),
-            policy,
+            finder: &Headed {
+                finder,
+                head: block.head,
+            },
+            policy: policies.base(),
             names: &self.names,
         };
-        let redacted = redact_text(block, FIELD, means, &mut vault);
+        let redacted = redact_text(block.text, FIELD, means, &mut vault);
         redacted
             .map(|(text, _)| text)
             .map_err(|refusal| Failure::Failed(refusal.to_string()))
@@ -200,9 +205,9 @@ mod tests {
 
     fn work(explain: bool) -> Work {
         let redaction = redaction(None).expect("rules");
-        let (engine, policy) = (redaction.engine.clone(), redaction.policy.clone());
+        let (engine, policies) = (redaction.engine.clone(), redaction.policies.clone());
         Work {
-            verdicts: Verdicts::of_rules(engine, policy),
+            verdicts: Verdicts::of_rules(engine, policies),
             redaction,
             names: Names::random().expect("a key"),
             explain,
@@ -259,6 +264,26 @@ mod tests {
         let out = redacted(b"{\"db_password\":\"horse battery\"}\n{\"n\":1}\n").expect("redacted");
         assert!(!out.contains("horse"), "{out}");
         assert!(out.ends_with("\n{\"n\":1}\n"));
+    }
+
+    #[test]
+    fn rows_are_read_by_the_names_above_them_however_far() {
+        let row = "7,okafor,512483071,nothing to see in this cell\n";
+        let rows = (600 << 10) / row.len();
+        let text = format!("id,last_name,ssn,note\n{}", row.repeat(rows));
+        let out = redacted(text.as_bytes()).expect("redacted");
+        assert!(!out.contains("okafor") && !out.contains("512483071"));
+        assert_eq!(out.matches("<US_SSN_").count(), rows);
+        let list = "(7, '512483071', 'nothing to see in this cell'),\n";
+        let lists = (600 << 10) / list.len();
+        let text = format!(
+            "INSERT INTO t (id, ssn, note) VALUES\n{}",
+            list.repeat(lists)
+        );
+        let out = redacted(text.as_bytes()).expect("redacted");
+        assert!(!out.contains("512483071"));
+        let bare = redacted(format!("\n{}", row.repeat(rows)).as_bytes()).expect("redacted");
+        assert!(bare.contains("512483071"));
     }
 
     #[test]

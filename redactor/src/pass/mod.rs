@@ -10,6 +10,7 @@ mod memo;
 mod tests;
 
 use self::memo::{Memo, Reading};
+use crate::columns;
 use crate::engine::Engine;
 use crate::finding::{Finding, Open, ScanError};
 use crate::label::Label;
@@ -68,6 +69,7 @@ impl Search<'_, '_> {
         self.heads(text, &mut sink)?;
         self.words(text, &mut sink);
         self.people(text, &mut sink);
+        self.columns(text, &mut sink);
         self.field(text, &mut sink);
         self.keyed(text, &mut sink)?;
         let mut pass = sink.map_back(source, &view);
@@ -169,6 +171,17 @@ impl Search<'_, '_> {
             };
             (hit, rule)
         }));
+    }
+
+    /// Cells of tables. An encoded run that holds one is found by what else is in it.
+    fn columns(&self, text: &str, sink: &mut Sink) {
+        if self.depth > 0 {
+            return;
+        }
+        let found = columns::find(text);
+        sink.settled = sink.settled.min(found.settled);
+        let hits = found.hits.into_iter();
+        sink.hits.extend(hits.map(|hit| (hit, columns::RULE)));
     }
 
     fn words(&self, text: &str, sink: &mut Sink) {

@@ -63,6 +63,28 @@ pub(crate) fn may_be_name(value: &str) -> bool {
         && !stop
 }
 
+/// Whether a key may say that its value is a person's name: `name`, `owner`, `assigned_to`.
+pub(crate) fn labels_person(key: &str) -> bool {
+    let plain: String = key.chars().filter(|c| c.is_alphanumeric()).collect();
+    kind(&plain).is(Kind::LABEL)
+}
+
+/// Whether the value of such a field is one: words with capitals, some of them known names.
+pub(crate) fn is_name(value: &str) -> bool {
+    let words = || {
+        value
+            .split([' ', ',', '-', '.'])
+            .filter(|word| !word.is_empty())
+    };
+    let capital =
+        |word: &str| !word.starts_with(char::is_lowercase) || kind(word).is(Kind::PARTICLE);
+    let known = |word: &str| {
+        let kind = kind(word);
+        kind.is(Kind::SURNAME) || kind.is(Kind::GIVEN)
+    };
+    may_be_name(value) && words().count() >= 2 && words().all(capital) && words().any(known)
+}
+
 impl Found {
     fn person(&mut self, start: usize, end: usize, score: u8) {
         self.push(Label::PERSON, start, end, score);

@@ -129,6 +129,16 @@ fn east_asian(text: &str) -> Option<usize> {
     sure.then(|| text.len() - rest.len() + day + '日'.len_utf8())
 }
 
+/// `19900102`
+pub(super) fn is_compact(text: &str) -> bool {
+    let number = |from: usize, to: usize| text.get(from..to).and_then(|part| part.parse().ok());
+    text.len() == 8
+        && text.bytes().all(|b| b.is_ascii_digit())
+        && number(0, 4).is_some_and(|year: u32| (1900..2030).contains(&year))
+        && number(4, 6).is_some_and(|month: u32| (1..=12).contains(&month))
+        && number(6, 8).is_some_and(|day: u32| (1..=31).contains(&day))
+}
+
 /// Day, month and year in some order, or a date and a time.
 pub(super) fn is_date(groups: &[&str]) -> bool {
     let number = |at: usize| {

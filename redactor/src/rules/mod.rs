@@ -25,8 +25,8 @@ mod worth;
 use crate::label::Label;
 use crate::rule::{Check, Judge, Left, Rule, Tail};
 
-pub(crate) use cue::{Anchor, CHECKED, Scheme, names_value};
-pub(crate) use names::{names_secret, under_key};
+pub(crate) use cue::{Anchor, CHECKED, Scheme, named, names_value, words};
+pub(crate) use names::{names_secret, says_about, under_key};
 use worth::Worth;
 
 /// All of them, in an order that is part of the fingerprint.

@@ -157,7 +157,7 @@ pub(super) fn name_of(head: &str) -> &str {
 
 /// Whether the last part of a name (`token_count`, `passwordField`) says that what follows is
 /// about a secret rather than one.
-pub(super) fn says_about(name: &str) -> bool {
+pub(crate) fn says_about(name: &str) -> bool {
     let cut = name.rfind(['_', '-', '.', ' ']).map_or(0, |at| at + 1);
     let last = name.get(cut..).unwrap_or_default();
     let camel = last.rfind(|c: char| c.is_ascii_uppercase()).unwrap_or(0);

@@ -11,7 +11,7 @@ mod people;
 mod things;
 mod value;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::label::Label;
@@ -72,33 +72,38 @@ fn schemes() -> impl Iterator<Item = &'static Scheme> {
     own.into_iter().chain(super::national::schemes()).flatten()
 }
 
-/// Whether a key ends with a cue: `customer_dob`, `passportNumber`.
-pub(crate) fn names_value(key: &str) -> bool {
-    static CUES: LazyLock<HashSet<String>> = LazyLock::new(|| {
-        let plain = |cue: &&str| cue.chars().filter(|c| c.is_alphanumeric()).collect();
-        schemes()
-            .flat_map(|scheme| scheme.cues)
-            .map(plain)
-            .collect()
+/// The schemes whose cues a key or a column's name ends with: those of the longest cue of
+/// `customer_dob`, `passportNumber`.
+pub(crate) fn named(key: &str) -> &'static [&'static Scheme] {
+    static CUES: LazyLock<HashMap<String, Vec<&'static Scheme>>> = LazyLock::new(|| {
+        let mut cues: HashMap<String, Vec<&'static Scheme>> = HashMap::new();
+        for scheme in schemes() {
+            for cue in scheme.cues {
+                let plain = cue.chars().filter(|c| c.is_alphanumeric()).collect();
+                cues.entry(plain).or_default().push(scheme);
+            }
+        }
+        cues
     });
     const FOLLOWED: &[&str] = &["number", "num", "no", "nr", "id", "code", "value"];
     let words = words(key);
     let known = |words: &[String]| {
-        (0..words.len()).any(|from| {
-            words
-                .get(from..)
-                .is_some_and(|tail| CUES.contains(&tail.concat()))
-        })
+        (0..words.len()).find_map(|from| CUES.get(&words.get(from..)?.concat()).map(Vec::as_slice))
     };
     let shorter = match words.split_last() {
         Some((last, rest)) if FOLLOWED.contains(&last.as_str()) => rest,
         _ => words.as_slice(),
     };
-    known(&words) || known(shorter)
+    known(&words).or_else(|| known(shorter)).unwrap_or_default()
+}
+
+/// Whether a key ends with a cue.
+pub(crate) fn names_value(key: &str) -> bool {
+    !named(key).is_empty()
 }
 
 /// The words of a key in lower case: cut at marks and at humps.
-fn words(key: &str) -> Vec<String> {
+pub(crate) fn words(key: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut lower = false;
     for c in key.chars() {
@@ -186,6 +191,32 @@ impl Scheme {
             score: if valid { CHECKED } else { 90 },
             certain: false,
         })
+    }
+
+    /// What a text is that is the whole value of a field or a cell of that name: how much of it,
+    /// the label, and the confidence.
+    pub(crate) fn whole(&self, name: &str, text: &str) -> Option<(usize, Label, u8)> {
+        let dated = matches!(self.value, Value::Date);
+        if dated && super::dates::is_compact(text) {
+            return Some((text.len(), self.label, 88));
+        }
+        let (from, to) = self.value.read(text)?;
+        // A time of day behind a date.
+        let timed = text
+            .get(to..)
+            .is_some_and(|rest| rest.starts_with(['T', ' ']));
+        if from != 0 || (to != text.len() && !(dated && timed)) {
+            return None;
+        }
+        let valid = self.check.is_some_and(|check| check(&self.compact(text)));
+        // Digits under `…_id` may be the number of any row.
+        let id = words(name)
+            .last()
+            .is_some_and(|word| word == "id" || word == "ids");
+        if id && !valid && text.bytes().all(|b| b.is_ascii_digit()) {
+            return None;
+        }
+        Some((to, self.label, if valid { CHECKED } else { 88 }))
     }
 
     /// Letters and digits alone; in upper case, unless case is a part of the value.

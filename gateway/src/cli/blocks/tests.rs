@@ -1,0 +1,116 @@
+//! Where blocks end, of files and of pipes.
+
+use super::*;
+use crate::cli::redaction;
+
+/// The lengths of the blocks, which together are the text.
+fn blocks(text: &str) -> Vec<usize> {
+    let engine = redaction(None).expect("rules").engine;
+    let mut whole = String::new();
+    let mut lengths = Vec::new();
+    each(text.as_bytes(), Flow::File, &engine, |block| {
+        assert_eq!(block.start as usize, whole.len());
+        assert_eq!(block.line as usize, whole.matches('\n').count() + 1);
+        whole.push_str(block.text);
+        lengths.push(block.text.len());
+        Ok(())
+    })
+    .expect("blocks");
+    assert_eq!(whole, text);
+    lengths
+}
+
+#[test]
+fn long_texts_are_cut_with_and_without_lines() {
+    for unit in [
+        "nothing to see in this line\n",
+        "x",
+        "words and no line end ",
+        "1 ",
+    ] {
+        let text = unit.repeat(3 * BLOCK / unit.len());
+        let lengths = blocks(&text);
+        assert!(lengths.len() > 1, "{unit:?}");
+        assert!(
+            lengths.iter().all(|length| *length <= 3 * BLOCK),
+            "{unit:?}"
+        );
+    }
+}
+
+/// A pipe that has so many bytes at a time, and how many were taken from it.
+struct Pipe<'t> {
+    text: &'t [u8],
+    piece: usize,
+    taken: &'t std::cell::Cell<usize>,
+}
+
+impl Read for Pipe<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = (&self.text[..self.piece.min(self.text.len())]).read(into)?;
+        self.text = &self.text[read..];
+        self.taken.set(self.taken.get() + read);
+        Ok(read)
+    }
+}
+
+/// How much was taken from the pipe when each block came, and where the block ended.
+fn piped(text: &str, piece: usize) -> Vec<(usize, usize)> {
+    let engine = redaction(None).expect("rules").engine;
+    let (taken, mut whole, mut seen) = (std::cell::Cell::new(0), String::new(), Vec::new());
+    let pipe = Pipe {
+        text: text.as_bytes(),
+        piece,
+        taken: &taken,
+    };
+    each(pipe, Flow::Pipe, &engine, |block| {
+        whole.push_str(block.text);
+        seen.push((taken.get(), whole.len()));
+        Ok(())
+    })
+    .expect("blocks");
+    assert_eq!(whole, text);
+    seen
+}
+
+#[test]
+fn a_pipe_s_lines_come_as_soon_as_they_are_decided() {
+    let text = "nothing to see in this line\n".repeat(300);
+    let (last, rest) = piped(&text, 100)
+        .split_last()
+        .map(|(l, r)| (*l, r.to_vec()))
+        .unwrap();
+    assert!(rest.len() > 30, "{rest:?}");
+    assert!(
+        rest.iter().all(|(taken, at)| taken - at < 3 * REACH),
+        "{rest:?}"
+    );
+    assert_eq!(last, (text.len(), text.len()));
+    let lines = "{\"a\":1}\n".repeat(5);
+    let at_once: Vec<_> = (1..=5).map(|n| (n * 8, n * 8)).collect();
+    assert_eq!(piped(&lines, 8), at_once);
+    // A line of which only a part has come is not cut.
+    let lines = format!("x\n{{\"password\":\"{}\"}}\ny\n", "word ".repeat(2000));
+    assert!(piped(&lines, 64).contains(&(lines.len(), lines.len() - 2)));
+}
+
+#[test]
+fn a_key_block_without_an_end_is_cut() {
+    let begin = ["-----BEGIN PRIV", "ATE KEY-----\n"].concat();
+    let line = format!("{}\n", "MC4CAQAwBQYDK2Vw".repeat(4));
+    let text = format!("{begin}{}", line.repeat((2 << 20) / line.len()));
+    let lengths = blocks(&text);
+    assert_eq!(lengths[0], LONGEST_VALUE);
+    assert!(
+        lengths.iter().all(|length| *length <= 3 * BLOCK),
+        "{lengths:?}"
+    );
+}
+
+#[test]
+fn json_stays_whole_and_its_lines_stand_alone() {
+    assert_eq!(blocks("{\"a\":\n1}\n"), [9]);
+    assert_eq!(blocks("x\ny\n{\"a\":1}\n[2]\nz"), [4, 8, 4, 1]);
+    let long = format!("[\n{}1]", "1,\n".repeat(BLOCK / 2));
+    assert_eq!(blocks(&long), [long.len()]);
+}

@@ -1,0 +1,133 @@
+//! What stands under the name of a column, and what does not.
+
+use proptest::prelude::*;
+
+use crate::rules::testing::{ENGINE, FIELD, found, nothing};
+
+#[test]
+fn cells_are_what_their_column_says() {
+    let comma = "id,last_name,ssn,dob,passport_no,api_key\n\
+                 1,okafor,512483071,19900102,A0750176,q7Wm2xP9sLr4Tn8v\n\
+                 2,\"de la cruz\",,1985-07-04T00:00:00,,null\n";
+    for text in [
+        comma.to_owned(),
+        comma.replace(',', ";"),
+        comma.replace(',', "\t"),
+    ] {
+        found(&text, "PERSON", &["okafor", "de la cruz"]);
+        found(&text, "US_SSN", &["512483071"]);
+        found(&text, "DATE_OF_BIRTH", &["19900102", "1985-07-04"]);
+        found(&text, "PASSPORT", &["A0750176"]);
+        found(&text, "API_KEY", &["q7Wm2xP9sLr4Tn8v"]);
+    }
+}
+
+#[test]
+fn tables_that_are_drawn_with_bars() {
+    for text in [
+        "| Name | SSN |\n|---|:---:|\n| Ada Lovelace | 512483071 |\n",
+        " name | ssn \n------+-----\n Ada Lovelace | 512483071\n(1 row)\n",
+        "+----+\n| name | ssn |\n+----+----+\n| Ada Lovelace | 512483071 |\n+---+---+\n",
+        "name|ssn\nAda Lovelace|512483071",
+    ] {
+        found(text, "US_SSN", &["512483071"]);
+        found(text, "PERSON", &["Ada Lovelace"]);
+    }
+}
+
+#[test]
+fn lists_of_sql() {
+    let text = "INSERT INTO crm.people (id, \"last_name\", `ssn`, dob, address) VALUES\n\
+                (1, 'O''Neil', '512483071', '1990-01-02', '12 Elm (rear)'),\n\
+                (2, lower('X'), 512483072, NULL, N'4 Oak Row');";
+    found(text, "US_SSN", &["512483071", "512483072"]);
+    found(text, "DATE_OF_BIRTH", &["1990-01-02"]);
+    found(text, "PERSON", &["O''Neil"]);
+    found(text, "ADDRESS", &["12 Elm (rear)", "4 Oak Row"]);
+    let copy = "COPY public.people (id, ssn, surname) FROM stdin;\n7\t512483071\tokafor\n\\.\n";
+    found(copy, "US_SSN", &["512483071"]);
+    found(copy, "PERSON", &["okafor"]);
+    found(
+        "UPDATE p SET ssn = '512483071' WHERE id = 4",
+        "US_SSN",
+        &["512483071"],
+    );
+}
+
+#[test]
+fn a_name_is_a_person_s_where_the_row_is() {
+    found(
+        "name,email\nAda Lovelace,a@example.org\n",
+        "PERSON",
+        &["Ada Lovelace"],
+    );
+    for text in [
+        "id,name,count,status\n1,Blue Widget,512483071,active\n2,main.rs,7,ok\n",
+        "name,version\nblue green,1.2.3\n",
+        "host,address,port\nweb,0x7fff,80\n",
+        "token,count\nhello,512483071\n",
+        "name,pass\ncheck,PASSED\n",
+        "Hi, Tom\nso, yes\n",
+        "user_id,ssn_valid\n512483071,true\n",
+        "INSERT INTO t (id, total) VALUES (1, 512483071)",
+    ] {
+        nothing(text);
+    }
+}
+
+#[test]
+fn rows_of_another_width_are_passed_over() {
+    let text = "last_name,note\nokafor,a\nmensah,b,c\nnwosu,d\n\nadeyemi,e\n";
+    found(text, "PERSON", &["okafor", "nwosu"]);
+    nothing("a,last_name\nx,y,okafor\n");
+}
+
+#[test]
+fn a_row_waits_for_its_end_and_no_longer() {
+    let head = "id,ssn,note\n";
+    let row = "1,512483071,";
+    let at = |text: &str| ENGINE.undecided(text, FIELD);
+    assert_eq!(at(&format!("{head}{row}")), head.len());
+    let long = format!("{head}{row}{}", "word ".repeat(400));
+    assert!(at(&long) > long.len() - 100, "{}", at(&long));
+}
+
+#[test]
+fn the_names_of_an_unfinished_table_are_told() {
+    let head = |text| super::find(text).head;
+    assert_eq!(head("x\n\nid,ssn\n1,2\n"), Some(3..10));
+    assert_eq!(head("id,ssn\n1,2\n\n"), None);
+    assert_eq!(head("id,count\n1,2\n"), None);
+    let insert = "INSERT INTO t (a, ssn) VALUES (1, 2),\n";
+    assert_eq!(head(insert), Some(7..29));
+    assert_eq!(head("INSERT INTO t (a, ssn) VALUES (1, 2);\n"), None);
+}
+
+proptest! {
+    /// However a text is cut, what was settled stays as it was found.
+    #[test]
+    fn settled_rows_stay(cells in proptest::collection::vec(
+        prop_oneof![
+            Just("512483071".to_owned()), Just("\"a,\nb\"".to_owned()), Just("\"x".to_owned()),
+            Just("okafor".to_owned()), Just("ssn".to_owned()), Just("last_name".to_owned()),
+            Just("INSERT INTO t (ssn, id) VALUES (".to_owned()), Just("'a''b'".to_owned()),
+            Just("), (".to_owned()), "[a-z0-9 '\"|]{0,6}"
+        ].prop_flat_map(|cell| {
+            let marks = vec![",", ",", "\n", "\n", ";", "|", "\t", "\n\n", "\n---|---\n"];
+            proptest::sample::select(marks).prop_map(move |mark| format!("{cell}{mark}"))
+        }),
+        1..24,
+    )) {
+        let text = format!("ssn,last_name\n{}", cells.concat());
+        let whole = ENGINE.find(&text, FIELD).unwrap();
+        for (split, _) in text.char_indices() {
+            let head = &text[..split];
+            let settled = ENGINE.undecided(head, FIELD);
+            let before = |findings: &[crate::Finding]| -> Vec<crate::Finding> {
+                findings.iter().filter(|f| f.start < settled).copied().collect()
+            };
+            let then = before(&ENGINE.find(head, FIELD).unwrap());
+            prop_assert_eq!(before(&whole), then, "{:?} settled {} of {:?}", head, settled, text);
+        }
+    }
+}
