@@ -26,7 +26,11 @@ fn main() {
     let Ok(engine) = Engine::new(&policy) else {
         return;
     };
-    let verdicts = Verdicts::new(Arc::new(engine), Arc::new(Policies::new(policy)), Some(model));
+    let verdicts = Verdicts::new(
+        Arc::new(engine),
+        Arc::new(Policies::new(policy)),
+        Some(model),
+    );
     for (kind, text) in [("prose", prose(7)), ("code", code()), ("json", json())] {
         let spent = time(|| drop(verdicts.search(&[asked(&text)])));
         let kilobytes = text.len() as f64 / 1024.0;

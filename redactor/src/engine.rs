@@ -9,6 +9,7 @@ use crate::dictionary::Lexicon;
 use crate::finding::{Field, Finding, Look, Open, ScanError};
 use crate::join::join;
 use crate::label::Label;
+use crate::mention;
 use crate::normalise::{self, View};
 use crate::pass::Pass;
 use crate::policy::{Direction, Policy};
@@ -113,7 +114,11 @@ impl Engine {
     /// If the search did not come to its end; nothing may be sent then.
     pub fn find(&self, text: &str, field: Field<'_>) -> Result<Vec<Finding>, ScanError> {
         let pass = Pass::over(self, text, field.key)?;
-        let found = self.without_ignored(text, resolve(pass.findings));
+        let mut found = resolve(pass.findings);
+        if field.direction != Direction::Reply {
+            mention::repeat(text, &mut found);
+        }
+        let found = self.without_ignored(text, found);
         Ok(self.by_field(text, field, found))
     }
 
@@ -163,7 +168,12 @@ impl Engine {
     /// The rules' findings in a text and the model's, as one: sorted, disjoint.
     #[must_use]
     pub fn join(&self, text: &str, rules: Vec<Finding>, model: Vec<Finding>) -> Vec<Finding> {
-        self.without_ignored(text, join(text, rules, model))
+        let modelled = !model.is_empty();
+        let mut found = join(text, rules, model);
+        if modelled {
+            mention::repeat(text, &mut found);
+        }
+        self.without_ignored(text, found)
     }
 
     /// The byte before which `text` is settled: whatever is appended, the findings that start

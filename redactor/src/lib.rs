@@ -16,6 +16,7 @@ mod join;
 pub mod json;
 mod known;
 mod label;
+mod mention;
 #[cfg(feature = "model")]
 pub mod model;
 mod normalise;

@@ -267,8 +267,9 @@ fn stands_alone(
     let tail = text.get(cut..end).unwrap_or_default();
     let head = head_behind(engine, head, text.get(..cut).unwrap_or_default());
     let mut alone = engine
-        .find(&format!("{head}{tail}"), FIELD)
-        .map_err(|error| Failure::of("search", error))?;
+        .look(&format!("{head}{tail}"), FIELD)
+        .map_err(|error| Failure::of("search", error))?
+        .findings;
     behind(&head, &mut alone);
     let near = |start: usize| start < REACH;
     let alone = alone

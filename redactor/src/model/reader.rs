@@ -156,12 +156,25 @@ impl Reader<'_> {
                 at += 1;
                 continue;
             }
-            let end = self.name_end(at);
+            let end = self.without_small(at, self.name_end(at));
             if let Some(score) = self.name(at, end) {
                 self.add(self.with_initials(at), end, Label::PERSON, score, found);
             }
             at = end;
         }
+    }
+
+    /// Where a name that has capitals ends: before the first word without one that is no particle.
+    /// `Albert shouted` is a name and what he did.
+    fn without_small(&self, start: usize, end: usize) -> usize {
+        if !capital(self.word(start)) {
+            return end;
+        }
+        let small = |at: &usize| {
+            let word = self.word(*at);
+            letters(word) && !capital(word) && !is_particle(word)
+        };
+        (start + 1..end).find(small).unwrap_or(end)
     }
 
     /// Where a name begins, initials in front of it included: `J. R. Smith`.

@@ -128,6 +128,24 @@ const FORMS: &[(&str, &[&str])] = &[
     ("ева", &["ев"]),
     ("овой", &["ов"]),
     ("евой", &["ев"]),
+    // Vowels that go when an ending comes: Paweł, Pawła; Kacper, Kacprowi; Alexander, Alexandra.
+    ("łowi", &["eł"]),
+    ("łem", &["eł"]),
+    ("ła", &["eł"]),
+    ("wle", &["weł"]),
+    ("vlovi", &["vel"]),
+    ("vlem", &["vel"]),
+    ("vla", &["vel"]),
+    ("rlovi", &["rel"]),
+    ("rla", &["rel"]),
+    ("prowi", &["per"]),
+    ("prem", &["per"]),
+    ("pra", &["per"]),
+    ("drowi", &["der"]),
+    ("drem", &["der"]),
+    ("drom", &["dar"]),
+    ("dru", &["dar"]),
+    ("dra", &["der", "dar"]),
     ("owie", &[""]),
     ("owi", &["", "o"]),
     ("ovi", &["", "a"]),
@@ -178,7 +196,12 @@ pub(super) fn inflected(word: &str) -> Kind {
         for last in *plain {
             let found = joined(stem, last);
             if found.is(Kind::SURNAME) || found.is(Kind::GIVEN) && !found.is(Kind::WORD) {
-                return found;
+                // A word or place of another language is not inflected like that.
+                return if ending.len() > 2 {
+                    found.as_name()
+                } else {
+                    found
+                };
             }
         }
     }

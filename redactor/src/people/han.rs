@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::uncased::{Place, Script, Set, script, set};
 
-static HAN_SURNAMES: LazyLock<Set> =
+pub(super) static HAN_SURNAMES: LazyLock<Set> =
     LazyLock::new(|| set(&[include_str!("../../data/names/han-surnames.txt")]));
 static HAN_GIVEN: LazyLock<Set> =
     LazyLock::new(|| set(&[include_str!("../../data/names/han-given.txt")]));
@@ -38,9 +38,9 @@ const HAN_TITLES: &[&str] = &[
 ];
 const JAPANESE_TITLES: &[&str] = &["様", "さん", "さま", "氏", "殿", "先生", "くん", "ちゃん"];
 /// Characters of sentences that stand in no transliterated name.
-const NO_NAME: &str = "的了在是和与與對对向被由將将為为及於于以從从稱称說说就也都而但並并或其之因此所這这那有到把讓让給给當当後后前時时曾经經已還还又再至自使年月日第";
+pub(super) const NO_NAME: &str = "的了在是和与與對对向被由將将為为及於于以從从稱称說说就也都而但並并或其之因此所這这那有到把讓让給给當当後后前時时曾经經已還还又再至自使年月日第";
 /// What may follow a name inside a sentence.
-const FOLLOWS: &str =
+pub(super) const FOLLOWS: &str =
     "说說表在是于於与與和的将將就被向为為对對先出任等，。、；：！？（）即则則也曾已又";
 
 impl Place<'_> {
@@ -48,6 +48,7 @@ impl Place<'_> {
         self.transliterated()
             .or_else(|| self.chinese())
             .or_else(|| self.japanese())
+            .or_else(|| self.unlisted())
     }
 
     /// `玛丽·乔·怀特`: the dot is written between the parts of foreign names only.

@@ -22,6 +22,8 @@ pub(super) enum Lead {
     Field,
     Label,
     Word,
+    /// A verb of speech, whose subject follows.
+    Said,
 }
 
 impl Lead {
@@ -57,9 +59,29 @@ impl Lead {
             _ if kinds.is(Kind::FIELD) && marked => Lead::Field,
             _ if kinds.is(Kind::LABEL) && marked => Lead::Label,
             _ if kinds.is(Kind::LEADS) => Lead::Word,
+            _ if marks == " " && says(kept, begin, kinds) => Lead::Said,
             _ => Lead::Nothing,
         }
     }
+}
+
+/// Whether the last word is a verb of speech, or the small one behind such a verb: `kazao je`.
+fn says(kept: &str, begin: usize, own: Kind) -> bool {
+    let verb = |text: &str, begin: usize| text.get(begin..).is_some_and(is_lower);
+    if own.is(Kind::SAYS) {
+        return verb(kept, begin);
+    }
+    let before = kept.get(..begin).and_then(|head| head.strip_suffix(' '));
+    before
+        .filter(|_| kept.get(begin..) == Some("je"))
+        .is_some_and(|head| {
+            let begin = last_word(head);
+            verb(head, begin) && kind(head.get(begin..).unwrap_or_default()).is(Kind::SAYS)
+        })
+}
+
+fn is_lower(word: &str) -> bool {
+    word.starts_with(char::is_lowercase)
 }
 
 /// Whether a mark stands right before that sets names of code, addresses and paths apart.

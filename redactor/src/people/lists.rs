@@ -37,9 +37,18 @@ impl Kind {
     pub(super) const UNIT: Kind = Kind(4096);
     /// A country or state.
     pub(super) const COUNTRY: Kind = Kind(8192);
+    /// `said`, `sagte`: who said it stands beside it, on either side.
+    pub(super) const SAYS: Kind = Kind(1 << 14);
+    /// `admitted`, `was born`: who did it stands before it.
+    pub(super) const ACTS: Kind = Kind(1 << 15);
 
     pub(super) fn is(self, other: Kind) -> bool {
         self.0 & other.0 != 0
+    }
+
+    /// A name and nothing else.
+    pub(super) fn as_name(self) -> Kind {
+        Kind(self.0 & (Kind::GIVEN.0 | Kind::SURNAME.0))
     }
 }
 
@@ -63,6 +72,8 @@ const LISTS: &[(&str, u32)] = &[
     (super::words::UNITS, Kind::UNIT.0),
     (super::words::COUNTRIES, Kind::COUNTRY.0),
     (super::words::PARTICLES, Kind::PARTICLE.0),
+    (super::verbs::SAYS, Kind::SAYS.0),
+    (super::verbs::ACTS, Kind::ACTS.0),
 ];
 
 /// Slots of the table: a power of two, more than twice the words.

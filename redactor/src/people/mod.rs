@@ -6,13 +6,17 @@
 //! ahead than a name is long, so that streams settle.
 
 mod address;
+mod foreign;
 mod forms;
 mod han;
 mod lead;
 mod lists;
 mod plain;
 mod reader;
+mod small;
+mod told;
 mod uncased;
+mod verbs;
 mod words;
 
 use self::lists::{Kind, kind};
@@ -83,6 +87,26 @@ pub(crate) fn is_name(value: &str) -> bool {
         kind.is(Kind::SURNAME) || kind.is(Kind::GIVEN)
     };
     may_be_name(value) && words().count() >= 2 && words().all(capital) && words().any(known)
+}
+
+/// Whether a word of a name names the same person where it stands alone. `Page` and `Mark` stand
+/// for other things at least as often.
+pub(crate) fn repeats(word: &str) -> bool {
+    let kind = kind(word);
+    let other = [
+        Kind::STOP,
+        Kind::PLACE,
+        Kind::TITLE,
+        Kind::FIELD,
+        Kind::LABEL,
+        Kind::LEADS,
+        Kind::WORD,
+        Kind::COMMON,
+        Kind::STREET,
+        Kind::COUNTRY,
+        Kind::PARTICLE,
+    ];
+    !other.into_iter().any(|other| kind.is(other))
 }
 
 impl Found {

@@ -6,6 +6,7 @@ use super::forms::{inflected, known, slavic_surname};
 use super::lead::Lead;
 use super::lists::{Kind, kind};
 use super::reader::{Reader, Word};
+use super::small;
 use crate::seek::seek;
 
 /// Finds names in the whole text.
@@ -13,7 +14,10 @@ pub(super) fn find(text: &str, found: &mut Found) {
     let mut at = 0;
     let mut digits = address::Digits::default();
     let mut reader = Reader::new(text);
-    while let Some(start) = next_capital(text, at) {
+    loop {
+        let next = next_capital(text, at);
+        small::find(&mut reader, at, next, found);
+        let Some(start) = next else { break };
         if let Some(place) = address::at(text, start, &mut digits, found) {
             at = place.max(start + 1);
             continue;
@@ -67,7 +71,7 @@ fn behind_particles(text: &str, start: usize) -> usize {
     let led = || {
         matches!(
             Lead::before(text, begin),
-            Lead::Title | Lead::Field | Lead::Label
+            Lead::Title | Lead::Field | Lead::Label | Lead::Said
         )
     };
     if bordered || led() { begin } else { start }
@@ -100,9 +104,9 @@ fn in_word(text: &str, at: usize) -> bool {
         .is_some_and(char::is_alphanumeric)
 }
 
-struct Name {
-    end: usize,
-    score: u8,
+pub(super) struct Name {
+    pub(super) end: usize,
+    pub(super) score: u8,
 }
 
 impl<'t> Reader<'t> {
@@ -125,6 +129,9 @@ impl<'t> Reader<'t> {
                 _ => None,
             };
         }
+        if initial && let Some(name) = self.spaced_out(start) {
+            return Some(name);
+        }
         if matches!(lead, Lead::Title | Lead::Field) {
             return self.led(first, lead);
         }
@@ -145,6 +152,9 @@ impl<'t> Reader<'t> {
         if matches!(lead, Lead::Label | Lead::Word)
             && let Some(name) = self.maybe_led(first, lead)
         {
+            return Some(name);
+        }
+        if let Some(name) = self.told(start, first, lead) {
             return Some(name);
         }
         self.lone(start, first)
@@ -373,7 +383,7 @@ impl<'t> Reader<'t> {
 
 /// Whether a word without a capital, and maybe a comma, stands right before: a capital is then
 /// there for a reason.
-fn inside_sentence(text: &str, start: usize) -> bool {
+pub(super) fn inside_sentence(text: &str, start: usize) -> bool {
     let from = text.ceil_char_boundary(start.saturating_sub(crate::validate::context::REACH));
     let head = text.get(from..start).unwrap_or_default();
     let Some(head) = head.strip_suffix(' ') else {

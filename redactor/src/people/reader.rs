@@ -1,6 +1,6 @@
 //! Reads the words of a name, and notes when the text ended too soon to say.
 
-use super::forms::known;
+use super::forms::{known, slavic_surname};
 use super::lists::Kind;
 
 /// The longest word that is looked up.
@@ -164,6 +164,7 @@ impl<'t> Reader<'t> {
                 .text
                 .get(at..word.end)
                 .is_some_and(|gap| gap.starts_with('\n'));
+            let listed = listed || (broken && slavic_surname(word.text));
             if broken && !(listed && first.kind.is(Kind::GIVEN) && end == first.end) {
                 break;
             }

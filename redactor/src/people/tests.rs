@@ -97,6 +97,79 @@ fn words_of_other_languages_products_and_places() {
     }
 }
 
+#[test]
+fn who_speaks_or_acts() {
+    person("„Das geht nicht“, sagte Quandel am Abend.", &["Quandel"]);
+    person("kazao je Zubak novinarima", &["Zubak"]);
+    person("istaknula je von Hohenau", &["von Hohenau"]);
+    person("but Okwuosa said nothing", &["Okwuosa"]);
+    person("because Farrugia nodded and left", &["Farrugia"]);
+    person("\"Tudo mudou\", disse Quaresma ontem", &["Quaresma"]);
+    person("as Ferreira believes it", &["Ferreira"]);
+    for text in [
+        "Officials said it was late.",
+        "She said Monday would do.",
+        "the API said no",
+        "If the server said so, Windows said nothing.",
+    ] {
+        nothing(text);
+    }
+}
+
+#[test]
+fn who_stands_in_one_row_with_a_name() {
+    person(
+        "sync with Étienne and April on pricing",
+        &["Étienne", "April"],
+    );
+    person(
+        "They had 4: Maria, Kelly, Jordan and Hannah.",
+        &["Maria", "Kelly", "Jordan", "Hannah"],
+    );
+    person("Bjarne og Max er sikre", &["Bjarne", "Max"]);
+    for text in [
+        "from April, May and June",
+        "Ruby, Python and Java",
+        "in Paris and London",
+    ] {
+        nothing(text);
+    }
+}
+
+#[test]
+fn forms_of_names_in_slavic_languages() {
+    person("Sprawę prowadzi Pawłem.", &["Pawłem"]);
+    person("umowę podpisała Nowakowska, po czym", &["Nowakowska"]);
+    person(
+        "spotkał się z Kacprem Wójcikiem w środę",
+        &["Kacprem Wójcikiem"],
+    );
+    person(
+        "zeznał, że dał Aleksandrowi Kowalskiemu",
+        &["Aleksandrowi Kowalskiemu"],
+    );
+}
+
+#[test]
+fn letters_set_apart() {
+    person(
+        "PROTOKOLANT: M a r e k N o w a k obecny",
+        &["M a r e k N o w a k"],
+    );
+    person(
+        "seen by H.a.n.n.a.h L.i.n.d.q.v.i.s.t today",
+        &["H.a.n.n.a.h L.i.n.d.q.v.i.s.t"],
+    );
+    nothing("A B C D E F G and a b c");
+    nothing("T h e q u i c k fox");
+}
+
+#[test]
+fn speakers() {
+    person("Amber: \\\"Who is it?\\\"", &["Amber"]);
+    nothing("Message: \\\"Who is it?\\\"");
+}
+
 /// Scripts share first bytes, and a walk that skips by bytes must not stop at one of another script.
 #[test]
 fn every_character_is_passed() {

@@ -79,7 +79,7 @@ hej kara kare kaere
 sayin merhaba
 titularul titulara clientul clienta clientului imetnik stranka klijent klijentica vlasnik korisnik stranko ugyfel
 intestatario cliente kontoinhaber kundin inhaber titulaire
-nazywa nazywam heisse heisst
+nazywa nazywam heisse heisst prowadzi prowadzacy podpisal podpisala zatwierdzil zatwierdzila wystawil wystawila odebral odebrala
 ";
 
 pub(super) const PARTICLES: &str = "
@@ -142,7 +142,7 @@ english french german italian spanish portuguese polish russian chinese japanese
 dutch swedish danish norwegian finnish hungarian czech slovak romanian bulgarian croatian serbian ukrainian indian
 american british european asian african australian canadian mexican brazilian
 america europe asia africa australia england france germany italy spain portugal poland russia china japan korea india
-sp spolka urzad sad ul al os nr pl gmina powiat wojewodztwo miasto
+sp spolka urzad sad sadu sadowi rejonowy rejonowego okregowy okregowego finansowy finansowa handlowy handlowa generalny generalna ul al os nr pl gmina powiat wojewodztwo miasto
 der die das den dem des ein eine einer und oder mit fur von aus nach bei seit zum zur im am ist sind war
 le les une des est sont dans sur sous avec pour par et ou
 el los las una unos unas es son en con por para y
@@ -194,5 +194,5 @@ vietnam yemen zambia zimbabwe usa uk kingdom republic rica salvador leone lanka 
 islands herzegovina macedonia faso verde grenadines nevis barbuda lucia tome principe
 greenlander
 al ak az ar ca co ct de fl ga hi id il in ia ks ky la me md ma mi mn ms mo mt ne nv nh nj nm ny nc nd oh ok or pa ri sc sd tn
-tx ut vt va wa wv wi wy dc pr aa ae ap nsw vic qld wlg
+tx ut vt va wa wv wi wy dc pr aa ae ap nsw vic qld wlg ab bc mb nb ns qc sk yt
 ";

@@ -34,6 +34,8 @@ const BEARER: &str = r"(?i)bearer[ ]{1,3}";
 const FLAG: &str = r"(?i)--?(?:[a-z0-9]{1,16}[-_]){0,3}(?:password|passwd|passphrase|pass|pwd|token|secret|api-?key|apikey|access-key|secret-key|auth-token|credentials?)(?:[-_][a-z]{1,12}){0,2} {1,2}";
 const USER: &str = r#"(?:-u|--user|--proxy-user)[ =]{0,2}["']?[A-Za-z0-9_.@+-]{1,64}:"#;
 const USER_NAME: &str = r#"(?:-u|--user|--proxy-user)[ =]{0,2}["']?"#;
+/// Bytes before a head in which the rest of its name stands.
+const FORM: usize = 24;
 /// Bytes behind the flag in which name, colon and the beginning of the password stand.
 const LOGIN: usize = 96;
 const LISTED: &str = r#"(?i)name\\?["']?[ \t]{0,4}[:=][ \t]{0,4}\\?["']?[a-z0-9_.-]{0,32}(?:password|passwd|pwd|secret|token|api_?key|access_?key|private_?key)[a-z0-9_]{0,16}\\?["']?[,;]?[ \t\r\n]{1,12}\\?["']?value\\?["']?[ \t]{0,4}[:=][ \t]{0,4}"#;
@@ -130,6 +132,7 @@ fn token(candidate: &Candidate<'_>) -> Option<Hit> {
         .iter()
         .any(|n| name.starts_with(n));
     if says_about(name_of(head))
+        || is_of_form(candidate)
         || candidate.value.contains(' ')
         || (named && is_uuid(candidate.value))
     {
@@ -154,6 +157,24 @@ fn token(candidate: &Candidate<'_>) -> Option<Hit> {
     ((worth == Worth::Random && !looks_like_place(candidate.value)) || chosen)
         .then(|| candidate.valued(Label::API_KEY, 88))
         .flatten()
+}
+
+/// `authenticity_token`, `csrf-token`: a mark of one page that shows where a form comes from and
+/// opens nothing without the session.
+fn is_of_form(candidate: &Candidate<'_>) -> bool {
+    let near = candidate.start.saturating_sub(FORM);
+    let name = candidate
+        .text
+        .get(candidate.text.ceil_char_boundary(near)..candidate.head);
+    let name = name.unwrap_or_default().to_ascii_lowercase();
+    // What ends another name and value does not belong to this one.
+    let name = name
+        .rsplit([',', '\n', ';', '&'])
+        .next()
+        .unwrap_or_default();
+    ["authenticity", "csrf", "xsrf", "requestverification"]
+        .iter()
+        .any(|mark| name.contains(mark))
 }
 
 fn authorization(candidate: &Candidate<'_>) -> Option<Hit> {
@@ -219,16 +240,18 @@ fn user_name(candidate: &Candidate<'_>) -> Option<Hit> {
 }
 
 fn quoted(candidate: &Candidate<'_>) -> Option<Hit> {
+    let worth = Worth::of(candidate.value);
+    let telling = candidate.value.bytes().any(|b| b.is_ascii_digit()) || worth == Worth::Random;
     let fits = candidate.quote.is_some()
-        && Worth::of(candidate.value) >= Worth::Chosen
-        && candidate.value.bytes().any(|b| b.is_ascii_digit())
+        && worth >= Worth::Chosen
+        && telling
         && !candidate.value.contains(' ');
     fits.then(|| candidate.valued(Label::PASSWORD, 84))
         .flatten()
 }
 
 fn listed(candidate: &Candidate<'_>) -> Option<Hit> {
-    let fits = Worth::of(candidate.value) >= Worth::Chosen;
+    let fits = Worth::of(candidate.value) >= Worth::Chosen && !is_of_form(candidate);
     fits.then(|| candidate.valued(Label::PASSWORD, 88))
         .flatten()
 }
@@ -314,6 +337,8 @@ mod tests {
             "IP_PASSSEC: u32 = 18",
             "def getpass(prompt='Password: ', stream=None):",
             "--password <PASSWORD>",
+            "<input name=\"authenticity_token\" value=\"h3Jk9-xTq2LmZ8vWn5RsYb7CdEf0Gu4P\" />",
+            "csrf_token = 'h3Jk9xTq2LmZ8vWn5RsYb7CdEf0Gu4P'",
         ] {
             nothing(text);
         }

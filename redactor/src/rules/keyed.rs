@@ -13,8 +13,18 @@ const NAMED_BEHIND: &str = r#"(?i)(?:using|use|used|with|set|have|is|got) ["'`]?
 const LONG: usize = 256;
 const SIDEKIQ: &str = r#"BUNDLE_(?:ENTERPRISE|GEMS)__CONTRIBSYS__COM["']?[ \t]{0,4}[:=][ \t]{0,4}"#;
 
+/// `VK7JG-…`: five groups of five, as programs that are sold take them.
+const PRODUCT: &str = r"[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4}";
+
 pub(super) fn rules() -> Vec<Rule> {
     vec![
+        checked(
+            "product-key",
+            Label::API_KEY,
+            PRODUCT,
+            (Left::Token, Tail::None),
+            product,
+        ),
         checked(
             "key-assigned",
             Label::API_KEY,
@@ -37,6 +47,30 @@ pub(super) fn rules() -> Vec<Rule> {
             sidekiq,
         ),
     ]
+}
+
+/// What the words before call a key, or what no words in capitals look like.
+fn product(candidate: &Candidate<'_>) -> Option<Hit> {
+    let goes_on = candidate
+        .next()
+        .is_some_and(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+    let called = candidate.context.names(&[
+        "key",
+        "license",
+        "licence",
+        "serial",
+        "activation",
+        "product",
+        "cd",
+        "windows",
+        "office",
+    ]);
+    let bytes = candidate.matched().as_bytes();
+    let letters = bytes.iter().any(u8::is_ascii_uppercase);
+    let digits = bytes.iter().filter(|b| b.is_ascii_digit()).count();
+    (!goes_on && letters && (called || digits >= 4))
+        .then(|| candidate.whole(Label::API_KEY, 88)?.by_context())
+        .flatten()
 }
 
 /// A bare `key` names many things; only what a generator wrote and no digest looks like is one
@@ -130,6 +164,8 @@ mod tests {
             "API_KEY",
             &["aaed1bba:abf2eced"],
         );
+        let sold = ["QWRTZ-PLKMN-", "BVCXY-ASDFG-HJKLP"].concat();
+        found(&format!("Activation key : {sold}"), "API_KEY", &[&sold]);
     }
 
     #[test]
@@ -140,6 +176,7 @@ mod tests {
             "using sha256 as the hash of the key",
             "with user_id2 as the primary key",
             "cache key = users:42:profile",
+            "HELLO-WORLD-THERE-WHERE-NIGHT is a title",
         ] {
             nothing(text);
         }

@@ -9,6 +9,7 @@ mod card;
 mod cue;
 pub(crate) mod custom;
 mod dates;
+mod handle;
 mod keyed;
 mod mail;
 mod names;
@@ -45,6 +46,7 @@ pub(crate) fn built_in() -> Vec<Rule> {
         keyed::rules(),
         spoken::rules(),
         rows::rules(),
+        handle::rules(),
         cue::rules(),
     ]
     .concat()

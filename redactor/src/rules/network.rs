@@ -35,8 +35,10 @@ fn ipv4(candidate: &Candidate<'_>) -> Option<Hit> {
         || address.is_broadcast()
         || address.is_multicast()
         || matches!(address.octets(), [255, ..] | [0, ..] | [.., 0]);
-    let version = is_version(candidate) || is_numbering(candidate, address);
-    if goes_on || nobody || (version && !candidate.context.names(HOSTS)) {
+    let doubtful = is_version(candidate)
+        || is_numbering(candidate, address)
+        || (is_example(address) && in_prose(candidate) && !candidate.context.names(TRAFFIC));
+    if goes_on || nobody || (doubtful && !candidate.context.names(HOSTS)) {
         return None;
     }
     candidate.whole(Label::IP_ADDRESS, 85)
@@ -63,6 +65,68 @@ const HOSTS: &[&str] = &[
     "resolver",
     "ping",
     "via",
+];
+
+/// Words of logs and reports before the host that they tell of.
+const TRAFFIC: &[&str] = &[
+    "from",
+    "to",
+    "by",
+    "login",
+    "logged",
+    "user",
+    "session",
+    "connect",
+    "connected",
+    "connection",
+    "request",
+    "requests",
+    "attack",
+    "traffic",
+    "banned",
+    "blocked",
+];
+
+/// An address that is kept free for examples (RFC 5737).
+fn is_example(address: Ipv4Addr) -> bool {
+    matches!(
+        address.octets(),
+        [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _]
+    )
+}
+
+/// Whether it is a word of a sentence: no mark sets it apart as a value.
+fn in_prose(candidate: &Candidate<'_>) -> bool {
+    let before = candidate.text.get(..candidate.start).unwrap_or_default();
+    let word = before.strip_suffix(' ').unwrap_or_default();
+    let behind = candidate.text.get(candidate.end..).unwrap_or_default();
+    let goes_on = match behind.strip_prefix(' ') {
+        Some(next) => next.starts_with(char::is_lowercase),
+        None => behind.starts_with([',', ';', '.']),
+    };
+    word.ends_with(char::is_alphabetic) && goes_on
+}
+
+/// What devices and their addresses are called.
+const DEVICES: &[&str] = &[
+    "mac",
+    "hwaddr",
+    "ether",
+    "ethernet",
+    "bssid",
+    "lladdr",
+    "device",
+    "hardware",
+    "wlan",
+    "wifi",
+    "bluetooth",
+    "adapter",
+    "interface",
+    "physical",
+    "address",
+    "addr",
+    "client",
+    "host",
 ];
 
 /// Small numbers that no port or mask follows are sections, releases and object identifiers:
@@ -127,7 +191,14 @@ fn mac_address(candidate: &Candidate<'_>) -> Option<Hit> {
         .next()
         .is_some_and(|b| b.is_ascii_alphanumeric() || b == b':' || b == b'-');
     let continued = candidate.previous().is_some_and(|b| b == b':' || b == b'-');
-    if goes_on || continued || same {
+    // One that an administrator made up names no device unless something says so.
+    let own = candidate
+        .matched()
+        .as_bytes()
+        .get(1)
+        .is_some_and(|b| b"2367abefABEF".contains(b));
+    let unnamed = own && in_prose(candidate) && !candidate.context.names(DEVICES);
+    if goes_on || continued || same || unnamed {
         return None;
     }
     candidate.whole(Label::MAC_ADDRESS, 88)
@@ -140,6 +211,13 @@ mod tests {
     #[test]
     fn hosts() {
         found("from 203.0.113.9, ok", "IP_ADDRESS", &["203.0.113.9"]);
+        found("the client 203.0.113.9 is", "IP_ADDRESS", &["203.0.113.9"]);
+        found("seen from 85.214.9.3 today", "IP_ADDRESS", &["85.214.9.3"]);
+        found(
+            "known as 9c:b6:d0:e9:c1:fb here",
+            "MAC_ADDRESS",
+            &["9c:b6:d0:e9:c1:fb"],
+        );
         found("203.0.113.9:8080", "IP_ADDRESS", &["203.0.113.9"]);
         found("client 5.9.12.7 said", "IP_ADDRESS", &["5.9.12.7"]);
         found("5.9.12.7:443", "IP_ADDRESS", &["5.9.12.7"]);
@@ -167,6 +245,8 @@ mod tests {
             "SHA1 Fingerprint=17:9f:bc:14:8a:3d:d0:0f:d2:4e:a1:33:12:00:bc:ff:01:02:03:04",
             "RFC 5280 §4.2.1.13, oid!(2.5.4.6)",
             "Git 1.8.1.3 Release Notes",
+            "the manual writes 192.0.2.17 for any such number",
+            "a container gets 02:42:ac:11:00:02 by itself",
         ] {
             nothing(text);
         }

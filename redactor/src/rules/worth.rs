@@ -203,6 +203,7 @@ fn stands_in(value: &str) -> bool {
         || STANDINS.contains(&trimmed)
         || lower.bytes().all(filler)
         || value.bytes().all(|b| Some(b) == value.bytes().next())
+        || counts_up(value)
         || [
             "your_",
             "your-",
@@ -217,6 +218,20 @@ fn stands_in(value: &str) -> bool {
         ]
         .iter()
         .any(|mark| lower.contains(mark))
+}
+
+/// The shortest value that is doubted for its order: shorter ones are passwords that people have.
+const ORDERED: usize = 24;
+
+/// `1234567890abcdef1234…`, `abc123xyz-456def789ghij`: most characters are the ones before them
+/// and one more. Hands write so where a key would stand; of a generator's pairs one in thirty is
+/// like that, of hex digits one in sixteen.
+pub(super) fn counts_up(value: &str) -> bool {
+    let pairs = || value.as_bytes().iter().zip(value.as_bytes().iter().skip(1));
+    let joined = |(a, b): &(&u8, &u8)| a.is_ascii_alphanumeric() && b.is_ascii_alphanumeric();
+    let next = |(a, b): &(&u8, &u8)| a.wrapping_add(1) == **b || (**a == b'9' && **b == b'0');
+    let all = pairs().filter(joined).count();
+    value.len() >= ORDERED && 2 * pairs().filter(joined).filter(next).count() >= all.max(1)
 }
 
 /// `$NAME`, `%NAME%` and the like.
@@ -329,6 +344,8 @@ mod tests {
             "__u32",
             "X25519PublicKey",
             "/dev/null",
+            "0123456789abcdef0123456789abcdef",
+            "abc123def456-ghijkl789mnopqr",
         ] {
             assert_eq!(Worth::of(value), Worth::Placeholder, "{value}");
         }

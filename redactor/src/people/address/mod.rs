@@ -1,6 +1,7 @@
 //! Postal addresses: a street with a number, a flat, a box, and the place and code behind them.
 
 mod digits;
+mod onward;
 mod parts;
 
 pub(super) use self::digits::Digits;
@@ -78,13 +79,22 @@ fn begin(text: &str, start: usize) -> usize {
             && matches!(
                 bare,
                 "de" | "la" | "du" | "des" | "della" | "dei" | "da" | "do"
-            );
+            )
+            || word == "c/";
         if !(number || street || small) {
             break;
         }
         begin = word_at;
     }
     from + begin
+}
+
+/// What reads like a street and its number.
+#[derive(Clone, Copy)]
+struct Street {
+    end: usize,
+    /// Whether a word for streets or a flat shows it; else there is a number on either side.
+    named: bool,
 }
 
 impl<'t> Reader<'t> {
@@ -105,14 +115,26 @@ impl<'t> Reader<'t> {
         if let Some(end) = self.coded(start) {
             return Some(end);
         }
-        let end = self.street()?;
-        Some((begin, self.onward(end)))
+        if let Some(corner) = self.corner(start) {
+            return Some(corner);
+        }
+        let street = self.street()?;
+        if street.named {
+            return Some((begin, self.onward(street.end)));
+        }
+        self.unnamed(street).map(|end| (begin, end))
     }
 
     /// `12 Mill Road`, `Hauptstraße 12a`, `56 Linieweg 350\n Apt. 272`.
-    fn street(&mut self) -> Option<usize> {
+    fn street(&mut self) -> Option<Street> {
         let (mut at, mut numbers, mut words, mut lower) = (self.at, 0, 0, 0);
-        let (mut street, mut prefixed) = (false, false);
+        // `C/ Mayor 8`
+        let calle = self
+            .text
+            .get(at..)
+            .is_some_and(|rest| rest.starts_with("C/ ") || rest.starts_with("c/ "));
+        at += if calle { 3 } else { 0 };
+        let (mut street, mut prefixed) = (calle, calle);
         let mut end = None;
         while let Some(token) = self.token(at) {
             if token.number && words == 0 && numbers < 2 {
@@ -150,7 +172,10 @@ impl<'t> Reader<'t> {
         let flat = self.unit_behind(end);
         let named = street && numbers > 0 && lower <= 3;
         let flatted = flat.is_some() && numbers > 0 && words > 0;
-        (named || flatted).then_some(flat.unwrap_or(end))
+        (named || flatted || numbers > 1).then_some(Street {
+            end: flat.unwrap_or(end),
+            named: named || flatted,
+        })
     }
 
     /// A word that is nothing but `Street` or `Plaza` names none.
@@ -202,7 +227,13 @@ impl<'t> Reader<'t> {
                 .next()
                 .unwrap_or_default();
             let listed = kind(name);
-            if !(listed.is(Kind::SURNAME) || listed.is(Kind::GIVEN) || listed.is(Kind::STREET)) {
+            let named = [Kind::SURNAME, Kind::GIVEN, Kind::STREET];
+            // `Suite 680 36 Oakridge Lane`
+            let street = self
+                .flat(word)
+                .and_then(|end| self.token(end + 1))
+                .is_some_and(|token| token.number);
+            if !street && !named.into_iter().any(|named| listed.is(named)) {
                 return None;
             }
         }
@@ -219,122 +250,6 @@ impl<'t> Reader<'t> {
             .token(word.end + dot + 1)
             .filter(|token| gap && token.number && token.text.len() <= 5)?;
         Some(number.end)
-    }
-
-    fn unit_behind(&mut self, end: usize) -> Option<usize> {
-        let rest = self.text.get(end..)?;
-        let gap = rest.len() - rest.trim_start_matches([' ', ',', '\n', '?', '.']).len();
-        if !(1..=8).contains(&gap) {
-            return None;
-        }
-        let word = self
-            .token(end + gap)
-            .filter(|token| token.kind.is(Kind::UNIT))?;
-        self.flat(word)
-    }
-
-    /// Behind a flat its street may follow: `Apt. 370 59 Bouciña 65`.
-    fn after_unit(&mut self, end: usize) -> usize {
-        let from = self.at;
-        let gap = self
-            .text
-            .get(end..)
-            .is_some_and(|rest| rest.starts_with(' '));
-        let begins = gap
-            && self
-                .token(end + 1)
-                .is_some_and(|token| token.number || token.capital());
-        if begins {
-            self.at = end + 1;
-            let (mut at, mut words, mut last) = (end + 1, 0, None);
-            while let Some(token) = self.token(at) {
-                if token.number && words > 0 {
-                    last = (token.text.len() <= 6).then_some(token.end);
-                    break;
-                }
-                let fits = token.number
-                    || token.capital()
-                    || token.kind.is(Kind::PARTICLE)
-                    || token.street();
-                if !fits || words > WORDS {
-                    break;
-                }
-                words += usize::from(!token.number);
-                if token.street() && words > 1 {
-                    last = Some(token.end);
-                }
-                at = token.end;
-                match self.text.as_bytes().get(at) {
-                    Some(b' ') => at += 1,
-                    _ => break,
-                }
-            }
-            if let Some(last) = last {
-                return self.onward(last);
-            }
-        }
-        self.at = from;
-        self.onward(end)
-    }
-
-    /// Goes on over flat, place and state up to a postal code, if there is one.
-    fn onward(&mut self, end: usize) -> usize {
-        let end = self.unit_behind(end).unwrap_or(end);
-        let (mut at, mut parts) = (end, 0);
-        while parts < 8 {
-            let Some(rest) = self.text.get(at..self.last.max(at)) else {
-                break;
-            };
-            let gap = rest.len() - rest.trim_start_matches([' ', ',', '\n', '?', '.']).len();
-            if gap == 0
-                || gap > 8
-                || rest
-                    .get(..gap)
-                    .is_some_and(|gap| gap.matches('\n').count() > 2 || gap.starts_with(". "))
-            {
-                break;
-            }
-            let Some(token) = self.token(at + gap) else {
-                break;
-            };
-            if token.number {
-                let code =
-                    matches!(token.text.len(), 3..=7) && (parts > 0 || token.text.len() >= 4);
-                return if code {
-                    self.rest_of_code(token.end)
-                } else {
-                    end
-                };
-            }
-            if !token.capital() && !token.kind.is(Kind::PARTICLE) {
-                break;
-            }
-            at = token.end;
-            parts += 1;
-        }
-        end
-    }
-
-    /// `78701-1234`, `M5V 2T6`, `SW1A 1AA`.
-    fn rest_of_code(&mut self, end: usize) -> usize {
-        let rest = self.text.get(end..).unwrap_or_default();
-        let plus = rest
-            .strip_prefix('-')
-            .map(|rest| rest.bytes().take_while(u8::is_ascii_digit).count());
-        if let Some(count @ 3..=4) = plus {
-            return end + 1 + count;
-        }
-        let letters = self.text.get(..end).is_some_and(|head| {
-            let code = head.rsplit([' ', ',', '\n']).next().unwrap_or_default();
-            code.bytes().any(|b| b.is_ascii_uppercase())
-        });
-        match self
-            .token(end + 1)
-            .filter(|token| letters && rest.starts_with(' ') && token.text.len() == 3)
-        {
-            Some(token) if token.text.starts_with(|c: char| c.is_ascii_digit()) => token.end,
-            _ => end,
-        }
     }
 }
 
@@ -362,6 +277,23 @@ mod tests {
             ("adres: ul. Północna 73, dalej", "ul. Północna 73"),
             ("P.O. Box 101, next", "P.O. Box 101"),
             (
+                "Send it to 41 Fenwick Road\n Suite 7\n Marlow Heights\n New Zealand, or",
+                "41 Fenwick Road\n Suite 7\n Marlow Heights\n New Zealand",
+            ),
+            (
+                "at 12 Harrow Street Suite 5 Regina SK last week",
+                "12 Harrow Street Suite 5 Regina SK",
+            ),
+            (
+                "now 8841 Veldkamp 12\nOosterhout\n, NB\n 49051 again",
+                "8841 Veldkamp 12\nOosterhout\n, NB\n 49051",
+            ),
+            (
+                "meet at the corner of Brink 4 and Larch Avenue.",
+                "the corner of Brink 4 and Larch Avenue",
+            ),
+            ("vive en C/ Mayor Antigua 88 y", "C/ Mayor Antigua 88"),
+            (
                 "at PSC 7589, Box 0572\nAPO AE 20040 now",
                 "PSC 7589, Box 0572\nAPO AE 20040",
             ),
@@ -380,6 +312,8 @@ mod tests {
             "Python 31234 and France 2024",
             "at line 12 Error 404",
             "Unit 5 tests",
+            "3 Items 2\nOrder 48213",
+            "12 Units 4 of 10000",
             "INFO worker Started Scheduler on port 8080",
         ] {
             nothing(text);

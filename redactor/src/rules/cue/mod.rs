@@ -184,6 +184,13 @@ impl Scheme {
         if reference && (!valid || self.label == Label::DEVICE_ID) {
             return None;
         }
+        // `FAKTURA VAT NR FV/2024/03/0047`: the number of the document.
+        let document = self.label == Label::TAX_ID
+            && value.matches('/').count() > 1
+            && value.bytes().any(|b| b.is_ascii_alphabetic());
+        if document {
+            return None;
+        }
         Some(Hit {
             start: candidate.head + from,
             end: candidate.head + to,

@@ -3,15 +3,19 @@
 //! The prefix is what makes them certain, so a token that is longer than the format says is
 //! still one (formats grow) unless the format is nothing but letters and digits of fixed length.
 
+mod published;
 mod services;
 mod table;
 #[cfg(test)]
 mod tests;
 
+use self::published::is_published;
 use self::services::SERVICES;
 use self::table::{Ending, TABLE};
 use crate::label::Label;
 use crate::rule::{Candidate, Class, Hit, Judge, Left, Rule, Tail};
+
+use super::worth::counts_up;
 
 /// Formats without a prefix of their own: what they begin with may be a word in the name of
 /// something else (`cache-key-9f86…`), so they do not begin behind `_` or `-`.
@@ -109,7 +113,7 @@ fn open_ended(candidate: &Candidate<'_>) -> Option<Hit> {
                 .text
                 .floor_char_boundary(candidate.end.min(judged)),
     )?;
-    (!is_filled(text.as_bytes()))
+    (!is_filled(text.as_bytes()) && !counts_up(text) && !is_published(text))
         .then(|| candidate.whole(Label::API_KEY, 98))
         .flatten()
 }
@@ -135,8 +139,9 @@ fn mixed(candidate: &Candidate<'_>) -> Option<Hit> {
 /// Whether it is filled up as pages fill what shows a shape: with eight `x`, with a word in
 /// capitals or a row of figures three times over, with `here` at its end.
 ///
-/// Of no other value is a known prefix doubted: published examples and test keys are taken out,
-/// since nobody can tell them from live ones by their look.
+/// Beside these, values that count up and keys that their issuer published, no known prefix is
+/// doubted: other examples and test keys are taken out, since nobody can tell them from live ones
+/// by their look.
 fn is_filled(text: &[u8]) -> bool {
     let crossed = text
         .windows(8)

@@ -121,7 +121,7 @@ pub(super) const TABLE: &[(&str, &str, Ending)] = &[
         Word,
     ),
     ("gitlab-runner", r"GR1348941[A-Za-z0-9_-]{20}", Word),
-    ("google-api", r"AIza[A-Za-z0-9_-]{35}", Word),
+    ("google-api", r"AIza[A-Za-z0-9_-]{35}", Exact),
     ("google-oauth-access", r"ya29\.[A-Za-z0-9_-]{20}", Word),
     ("google-oauth-client", r"GOCSPX-[A-Za-z0-9_-]{28}", Word),
     ("grafana-cloud", r"glc_[A-Za-z0-9+/]{32}", Base64),

@@ -1,0 +1,202 @@
+//! What was found once in a text is found wherever it stands behind that place: the surname alone
+//! of somebody who was named in full, a password that a cue gave away the first time.
+//!
+//! Only for texts that are there as a whole: a stream does not keep what it has passed.
+
+use std::ops::Range;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+
+use crate::finding::Finding;
+use crate::label::Label;
+use crate::people;
+
+/// Values of one text that are looked for again.
+const MOST: usize = 64;
+/// The shortest name, in bytes.
+const NAME: usize = 3;
+/// The shortest secret or number, in bytes.
+const VALUE: usize = 6;
+/// How sure a name must be whose parts are looked for: one that words or lists show.
+const SURE: u8 = 64;
+/// What a repetition is worth less than what it repeats.
+const LESS: u8 = 4;
+
+/// A value to look for, and the finding that it is of.
+struct Wanted<'t> {
+    text: &'t str,
+    of: Finding,
+}
+
+/// Adds the repetitions. The findings are sorted and disjoint, and stay so.
+pub(crate) fn repeat(text: &str, findings: &mut Vec<Finding>) {
+    let wanted = wanted(text, findings);
+    if wanted.is_empty() {
+        return;
+    }
+    let automaton = AhoCorasick::builder()
+        .kind(Some(AhoCorasickKind::ContiguousNFA))
+        .match_kind(MatchKind::LeftmostLongest)
+        .build(wanted.iter().map(|value| value.text));
+    let Ok(automaton) = automaton else {
+        return;
+    };
+    let mut added = Vec::new();
+    let mut known = findings.iter().peekable();
+    for hit in automaton.find_iter(text) {
+        let Some(value) = wanted.get(hit.pattern().as_usize()) else {
+            continue;
+        };
+        while known
+            .next_if(|finding| finding.end <= hit.start())
+            .is_some()
+        {}
+        let free = known
+            .peek()
+            .is_none_or(|finding| finding.start >= hit.end());
+        if free && hit.start() >= value.of.end && fits(text, hit.range(), value.of.label) {
+            added.push(Finding {
+                start: hit.start(),
+                end: hit.end(),
+                score: value.of.score.saturating_sub(LESS),
+                ..value.of
+            });
+        }
+    }
+    if !added.is_empty() {
+        findings.append(&mut added);
+        findings.sort_by_key(|finding| finding.start);
+    }
+}
+
+/// What of the findings may stand again: the parts of names, secrets and numbers that only the
+/// words beside them showed.
+fn wanted<'t>(text: &'t str, findings: &[Finding]) -> Vec<Wanted<'t>> {
+    let mut wanted: Vec<Wanted<'t>> = Vec::new();
+    let mut add = |part: &'t str, of: Finding| {
+        if wanted.len() < MOST && wanted.iter().all(|known| known.text != part) {
+            wanted.push(Wanted { text: part, of });
+        }
+    };
+    for finding in findings.iter().filter(|finding| !finding.certain) {
+        let value = text.get(finding.start..finding.end).unwrap_or_default();
+        if finding.label == Label::PERSON {
+            if finding.score >= SURE {
+                names(value).for_each(|name| add(name, *finding));
+            }
+        } else if is_told_by_cue(finding.label) && is_telling(value) {
+            add(value, *finding);
+        }
+    }
+    wanted
+}
+
+/// The words of a name that say who it is: the first and the last, unless they are words that
+/// stand for other things too. Each is a value of the session from then on.
+fn names(name: &str) -> impl Iterator<Item = &str> {
+    let inner = |c: char| c.is_whitespace() || c == ',';
+    let words = || name.split(inner).filter(|word| !word.is_empty());
+    let last = words().next_back().filter(|_| words().count() > 1);
+    words().next().into_iter().chain(last).filter(|word| {
+        word.len() >= NAME
+            && word.starts_with(char::is_uppercase)
+            && word.chars().any(char::is_lowercase)
+            && people::repeats(word)
+    })
+}
+
+fn is_told_by_cue(label: Label) -> bool {
+    label.is_secret()
+        || [
+            Label::NATIONAL_ID,
+            Label::TAX_ID,
+            Label::PASSPORT,
+            Label::DRIVER_LICENSE,
+            Label::MEDICAL_RECORD,
+            Label::BANK_ACCOUNT,
+            Label::USERNAME,
+        ]
+        .contains(&label)
+}
+
+/// Long enough, and no word: it holds digits and something else, or many digits.
+fn is_telling(value: &str) -> bool {
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    value.len() >= VALUE
+        && digits > 0
+        && (digits < value.len() || digits >= 8)
+        && !value.contains('\n')
+}
+
+/// Whether what stands there is the value and no part of something longer; and, for a name, no
+/// part of another name, a street, a firm or code.
+fn fits(text: &str, range: Range<usize>, label: Label) -> bool {
+    let before = text.get(..range.start).unwrap_or_default();
+    let behind = text.get(range.end..).unwrap_or_default();
+    let (left, right) = (before.chars().next_back(), behind.chars().next());
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    if left.is_some_and(word) || right.is_some_and(word) {
+        return false;
+    }
+    if label != Label::PERSON {
+        return true;
+    }
+    let code = |c: char| "./\\@#$-&<{~%`:=([".contains(c);
+    let capital = |rest: &str| rest.starts_with(char::is_uppercase);
+    let on = behind.strip_prefix([' ', '-']).is_some_and(capital);
+    let called = right.is_some_and(|c| "_/\\(@=[{".contains(c))
+        || (right == Some('.')
+            && behind
+                .get(1..)
+                .is_some_and(|rest| rest.starts_with(char::is_alphanumeric)))
+        || behind.starts_with("::");
+    !left.is_some_and(|c| code(c) && !"(:=[".contains(c)) && !on && !called
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::testing::{found, nothing};
+
+    #[test]
+    fn somebody_who_was_named_is_found_by_surname() {
+        found(
+            "Ask Hannah Brockwell first. Then Brockwell decides; Hannah is out.",
+            "PERSON",
+            &["Hannah Brockwell", "Brockwell", "Hannah"],
+        );
+        found(
+            "It was directed by Stefan Wolfe, starring Wolfe himself.",
+            "PERSON",
+            &["Stefan Wolfe", "Wolfe"],
+        );
+        found(
+            "Dear Mrs Quillfeather, thank you. Quillfeather wrote back.",
+            "PERSON",
+            &["Quillfeather", "Quillfeather"],
+        );
+    }
+
+    #[test]
+    fn other_words_and_parts_of_others_stay() {
+        found(
+            "Hannah Brockwell met us on Brockwell Street, see Brockwell.md and brockwell().",
+            "PERSON",
+            &["Hannah Brockwell"],
+        );
+        found(
+            "Hannah Page wrote it. Page 12 is blank.",
+            "PERSON",
+            &["Hannah Page"],
+        );
+        nothing("Brockwell is unknown here");
+    }
+
+    #[test]
+    fn a_value_that_a_cue_gave_away_is_found_without_it() {
+        found(
+            "password: tr4ffic-Cone\nI typed tr4ffic-Cone twice, not tr4ffic-Cones.",
+            "PASSWORD",
+            &["tr4ffic-Cone", "tr4ffic-Cone"],
+        );
+    }
+}
