@@ -4,72 +4,29 @@
 //! still one (formats grow) unless the format is nothing but letters and digits of fixed length.
 
 mod published;
-mod services;
 mod table;
 #[cfg(test)]
 mod tests;
 
 use self::published::is_published;
-use self::services::SERVICES;
-use self::table::{Ending, TABLE};
+use self::table::{Ending, Format, formats};
 use crate::label::Label;
 use crate::rule::{Candidate, Class, Hit, Judge, Left, Rule, Tail};
 
 use super::worth::counts_up;
 
-/// Formats without a prefix of their own: what they begin with may be a word in the name of
-/// something else (`cache-key-9f86…`), so they do not begin behind `_` or `-`.
-const COMMON: &[&str] = &[
-    "artifactory-reference",
-    "authress",
-    "azure-client-secret",
-    "brave-search",
-    "cal",
-    "clickhouse",
-    "crates-io",
-    "discord-bot",
-    "dropbox-short",
-    "facebook",
-    "facebook-app",
-    "firecrawl",
-    "fireworks",
-    "gocardless",
-    "google-oauth-refresh",
-    "huggingface-org",
-    "infracost",
-    "launchdarkly",
-    "lob",
-    "mailchimp",
-    "mailgun",
-    "mailgun-key",
-    "maxmind",
-    "mollie",
-    "nightfall",
-    "octopus",
-    "pulumi",
-    "resend",
-    "square-access",
-    "telegram-bot",
-    "terraform-cloud",
-    "twilio",
-    "vault-service-legacy",
-    "voyage",
-    "yandex-cloud",
-];
-
 pub(super) fn rules() -> Vec<Rule> {
-    formats()
-        .map(|(name, head, ending)| rule(name, head, *ending))
-        .collect()
+    formats().map(rule).collect()
 }
 
-/// Every format: name, head, ending.
-fn formats() -> impl Iterator<Item = &'static (&'static str, &'static str, Ending)> {
-    TABLE.iter().chain(SERVICES)
-}
-
-fn rule(name: &'static str, head: &'static str, ending: Ending) -> Rule {
-    let own = !COMMON.contains(&name);
+fn rule(format: Format) -> Rule {
+    let Format {
+        name,
+        ending,
+        own,
+        head,
+        ..
+    } = format;
     let (tail, judge) = match ending {
         Ending::Exact if own => (Tail::None, Judge::Check(own_prefix)),
         Ending::Exact => (Tail::None, Judge::Check(exact)),

@@ -12,8 +12,7 @@ use regex_automata::Input;
 use regex_automata::meta::Regex;
 
 use self::samples::{Part, Sample, samples};
-use super::formats;
-use super::table::Ending;
+use super::table::{Ending, Format, TABLE, formats};
 use crate::rules::testing::{ENGINE, FIELD};
 
 /// A token of a sample, and what of it the rule's head needs.
@@ -58,8 +57,8 @@ fn token(sample: Sample) -> Token {
         parts.push((start..text.len(), part));
     }
     let format = sample.format;
-    let (_, head, ending) = formats()
-        .find(|(name, ..)| *name == format)
+    let Format { head, ending, .. } = formats()
+        .find(|known| known.name == format)
         .unwrap_or_else(|| panic!("no format is called {format}"));
     let shape = Regex::new(&format!("^(?:{head})$")).unwrap();
     let head = (1..=text.len())
@@ -70,7 +69,7 @@ fn token(sample: Sample) -> Token {
         text,
         parts,
         head,
-        ending: *ending,
+        ending,
     }
 }
 
@@ -102,8 +101,35 @@ fn by(rule: &str, text: &str) -> Vec<Range<usize>> {
 }
 
 #[test]
+fn every_line_is_a_format_with_its_source() {
+    let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
+    assert_eq!(lines.count(), formats().count(), "a line that is no format");
+    assert!(formats().count() >= 150);
+    let heads: BTreeSet<_> = formats().map(|format| format.head).collect();
+    assert_eq!(
+        heads.len(),
+        formats().count(),
+        "two formats share a grammar"
+    );
+    let sets = ["github:", "gitleaks:", "noseyparker:", "trufflehog:"];
+    for format in formats() {
+        let set = sets.iter().find_map(|set| format.source.strip_prefix(set));
+        let page = format.source.strip_prefix("https://");
+        let named = set.is_some_and(|name| !name.is_empty());
+        let own = format.name == "gatehouse" && format.source == "docs/sessions-and-keys.md";
+        assert!(
+            named || own || page.is_some_and(|page| page.contains('.')),
+            "{}",
+            format.name
+        );
+    }
+    let sorted = formats().zip(formats().skip(1));
+    assert!(sorted.into_iter().all(|(one, next)| one.name < next.name));
+}
+
+#[test]
 fn every_format_has_a_sample_and_its_own_name() {
-    let names: BTreeSet<_> = formats().map(|(name, ..)| *name).collect();
+    let names: BTreeSet<_> = formats().map(|format| format.name).collect();
     assert_eq!(names.len(), formats().count(), "two formats share a name");
     let sampled: BTreeSet<_> = samples().iter().map(|sample| sample.format).collect();
     let without: Vec<_> = names.difference(&sampled).collect();
@@ -208,7 +234,7 @@ fn other_prefixes_are_not_found_by_that_rule() {
 #[test]
 fn fillers_are_no_secrets() {
     let by_secret = |text: &str| {
-        let names = formats().map(|(name, ..)| *name);
+        let names = formats().map(|format| format.name);
         names
             .filter(|name| !by(name, text).is_empty())
             .collect::<Vec<_>>()
@@ -239,7 +265,7 @@ fn what_pages_write_in_place_of_a_secret() {
         ["xoxp-1-", "RANDOMSTRINGHERE"].concat(),
     ] {
         let pass = crate::pass::Pass::over(&ENGINE, &text, FIELD.key).unwrap();
-        let formats: Vec<_> = formats().map(|(name, ..)| *name).collect();
+        let formats: Vec<_> = formats().map(|format| format.name).collect();
         assert!(
             !pass
                 .findings
