@@ -93,6 +93,7 @@ impl Session {
             policy,
             vault,
             names: &Names,
+            model: None,
         }
     }
 

@@ -37,6 +37,12 @@ impl Check<'_> {
                 format!("the policy requires the local model: {why}"),
             );
         }
+        let held = policies.all().any(|policy| policy.reply_model);
+        if held && policies.base().model == ModelUse::Off {
+            let message = "reply_model holds replies for the local model, which model = \"off\" \
+                           leaves out";
+            self.faults.add("redaction", message);
+        }
         built_in && !refused && needs(policies)
     }
 }

@@ -51,7 +51,7 @@ pub struct Gateway {
     /// The way to the providers.
     pub upstream: Upstream,
     /// The search of texts: rules, model, and what they said before.
-    pub verdicts: Verdicts,
+    pub verdicts: Arc<Verdicts>,
     /// The counters.
     pub metrics: Arc<Metrics>,
     /// The one clock.
@@ -136,10 +136,13 @@ impl Gateway {
     /// The relay that answers, settles and records.
     fn relay(&self, protocol: &'static dyn Protocol, request: forward::Forwarded) -> Relay {
         let redaction = &self.config.redaction;
+        let tenant = &request.caller().tenant;
         let shared = relay::Shared {
             metrics: Arc::clone(&self.metrics),
             engine: Arc::clone(&redaction.engine),
-            policy: Arc::clone(redaction.policies.of(&request.caller().tenant)),
+            policy: Arc::clone(redaction.policies.of(tenant)),
+            verdicts: Arc::clone(&self.verdicts),
+            tenant: tenant.clone(),
             timeouts: self.config.timeouts,
             limits: self.config.limits,
             lease: self.config.sessions.lease,

@@ -12,7 +12,7 @@ use super::inbound::Head;
 use super::refuse::{Refusal, screen_refusal};
 use crate::auth::Caller;
 use crate::protocol::{Facts, Protocol};
-use crate::screen::{self, Screening};
+use crate::screen::{self, Screening, aside};
 use crate::session::Turn;
 
 /// A request whose body has been searched to the end.
@@ -74,16 +74,6 @@ impl Gateway {
 
 /// Smaller bodies are done sooner than a thread is handed over, unless the model is waited for.
 const WORTH_IT: usize = 256 << 10;
-
-/// Runs long work without holding up the tasks of this thread.
-fn aside<T>(long: bool, work: impl FnOnce() -> T) -> T {
-    let flavor = tokio::runtime::Handle::current().runtime_flavor();
-    if long && flavor == tokio::runtime::RuntimeFlavor::MultiThread {
-        tokio::task::block_in_place(work)
-    } else {
-        work()
-    }
-}
 
 /// The parts of a screened request, for the next stage.
 pub(super) struct Parts {

@@ -20,6 +20,7 @@ pub use slot::{Answered, ReplySlot};
 use self::settle::Settlement;
 use crate::audit::Pledge;
 use crate::config::{Limits, Timeouts};
+use crate::model::Verdicts;
 use crate::protocol::{Facts, Protocol};
 use crate::provider::Answer;
 use crate::reject::{Code, Rejection};
@@ -117,6 +118,10 @@ pub struct Shared {
     pub engine: Arc<Engine>,
     /// What to do with findings.
     pub policy: Arc<Policy>,
+    /// Rules and model, where the policy holds replies for it.
+    pub verdicts: Arc<Verdicts>,
+    /// The caller's tenant.
+    pub tenant: String,
     /// How long things may take.
     pub timeouts: Timeouts,
     /// How large things may be.
@@ -136,13 +141,17 @@ impl Shared {
             depth: self.limits.depth,
             leaves: self.limits.leaves,
         };
-        ReplySearch::new(
-            self.protocol,
-            facts,
-            (&self.engine, &self.policy),
-            vault,
-            limits,
-        )
+        let rules = (self.engine.as_ref(), self.policy.as_ref());
+        let search = ReplySearch::new(self.protocol, facts, rules, vault, limits);
+        match self.is_read() {
+            true => search.with_model(self.verdicts.finder(&self.tenant)),
+            false => search,
+        }
+    }
+
+    /// Whether the local model reads replies.
+    fn is_read(&self) -> bool {
+        self.policy.reply_model && self.verdicts.model().is_some()
     }
 }
 

@@ -14,7 +14,7 @@ use super::{Admitted, Guard, ReplySlot, Shared, Unreplied};
 use crate::protocol::Role;
 use crate::provider::Answer;
 use crate::reject::{Code, Rejection, Shape, reported};
-use crate::screen::{Names, ReplySearch};
+use crate::screen::{Names, ReplySearch, aside};
 use crate::session::Turn;
 use crate::wire::body::{Aborted, Part, ReplyBody};
 use crate::wire::sse::{self, Event, Item, Reader};
@@ -34,6 +34,8 @@ struct Channel<'s> {
     sender: mpsc::Sender<Part>,
     guard: Guard,
     idle: Duration,
+    /// Whether the model reads along, which takes its time.
+    is_read: bool,
 }
 
 /// Runs an exchange whose reply is an event stream.
@@ -47,6 +49,7 @@ pub(super) async fn run(admitted: Admitted, mut answer: Answer, shared: &Shared,
         sender: sender.clone(),
         guard: Guard::new(shared.lease, rest.deadline, shared.cut.clone()),
         idle: shared.timeouts.idle,
+        is_read: shared.is_read(),
     };
     let finish = if slot.answer(events(body), rest.session) {
         channel.pump(&mut answer, &mut settlement.turn).await
@@ -86,15 +89,14 @@ impl Channel<'_> {
                 .wait(answer.next(), self.sender.closed(), turn, self.idle)
                 .await;
             let mut out = BytesMut::new();
-            let step = match next {
-                Err(Unreplied::CallerGone) => return Finish::CallerGone,
-                Err(Unreplied::Failed { rejection, .. }) => {
-                    self.cut(&mut out, rejection, &Names::of(turn))
-                }
-                Ok(Some(Ok(bytes))) => self.feed(&bytes, &mut out, &Names::of(turn)),
-                Ok(Some(Err(error))) => self.cut(&mut out, error.into(), &Names::of(turn)),
-                Ok(None) => self.cut(&mut out, Code::ProviderTruncated.into(), &Names::of(turn)),
-            };
+            let names = Names::of(turn);
+            let step = aside(self.is_read, || match next {
+                Err(Unreplied::CallerGone) => Some(Finish::CallerGone),
+                Err(Unreplied::Failed { rejection, .. }) => self.cut(&mut out, rejection, &names),
+                Ok(Some(Ok(bytes))) => self.feed(&bytes, &mut out, &names),
+                Ok(Some(Err(error))) => self.cut(&mut out, error.into(), &names),
+                Ok(None) => self.cut(&mut out, Code::ProviderTruncated.into(), &names),
+            });
             if !out.is_empty() {
                 let sending = self.sender.send(Ok(out.freeze()));
                 let sent = self

@@ -9,7 +9,7 @@ use super::settle::End;
 use super::{Admitted, Guard, ReplySlot, Rest, Shared, Unreplied};
 use crate::provider::Answer;
 use crate::reject::{Code, Rejection, Shape, reported};
-use crate::screen::Names;
+use crate::screen::{Names, aside};
 use crate::session::Turn;
 use crate::wire::body::ReplyBody;
 
@@ -33,6 +33,7 @@ pub(super) async fn run(
     let (mut settlement, rest) = admitted.split();
     let request = settlement.request.clone();
     let mut search = shared.search(&rest.facts, &rest.vault);
+    let read = shared.is_read();
     let (mut upstream_status, mut attempts) = (None, 1);
     let outcome = match answer {
         Ok(mut answer) => {
@@ -41,7 +42,9 @@ pub(super) async fn run(
             let turn = &mut settlement.turn;
             let body = whole_body(&mut answer, shared, &mut slot, turn, &rest).await;
             body.map(|body| {
-                let body = body.and_then(|body| search.whole(&body, &Names::of(turn)));
+                let names = Names::of(turn);
+                let searched = |body: Bytes| aside(read, || search.whole(&body, &names));
+                let body = body.and_then(searched);
                 finish(&answer, body, shared.protocol.shape(), request.as_str())
             })
         }

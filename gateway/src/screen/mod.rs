@@ -9,6 +9,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub use reply::{Findings, Flow, ReplySearch};
 pub use request::{Names, Outcome, Refused, Screening};
 
+/// Runs long work without holding up the tasks of this thread.
+pub fn aside<T>(long: bool, work: impl FnOnce() -> T) -> T {
+    let flavor = tokio::runtime::Handle::current().runtime_flavor();
+    if long && flavor == tokio::runtime::RuntimeFlavor::MultiThread {
+        tokio::task::block_in_place(work)
+    } else {
+        work()
+    }
+}
+
 /// Runs a search that hostile text may bring to a panic. That is a search that did not end:
 /// `None`, so that the exchange ends with a record like any other that could not be searched.
 fn finished<T>(search: impl FnOnce() -> T) -> Option<T> {

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashSet};
 use bytes::{Bytes, BytesMut};
 use gatehouse_redactor::json::{Document, Kind, Limits, Node, Splice};
 use gatehouse_redactor::reply::{Channel, ReplyContext, ReplyReceipt, ReplyRefusal};
-use gatehouse_redactor::{Engine, Policy, Pseudonyms, Vault};
+use gatehouse_redactor::{Engine, Finder, Policy, Pseudonyms, Vault};
 
 pub use self::events::Flow;
 use self::pieces::Pieces;
@@ -42,6 +42,8 @@ pub struct ReplySearch<'s> {
     facts: &'s Facts,
     rules: (&'s Engine, &'s Policy),
     vault: &'s Vault,
+    /// Who asks the local model as well.
+    model: Option<Box<dyn Finder + Send + 's>>,
     limits: Limits,
     channels: BTreeMap<ChannelId, Channel>,
     signing: BTreeMap<ChannelId, String>,
@@ -96,6 +98,7 @@ impl<'s> ReplySearch<'s> {
             facts,
             rules,
             vault,
+            model: None,
             limits,
             channels: BTreeMap::new(),
             signing: BTreeMap::new(),
@@ -108,6 +111,16 @@ impl<'s> ReplySearch<'s> {
             memory: Memory::default(),
             findings: Findings::default(),
             plain: HashSet::new(),
+        }
+    }
+
+    /// The same, and each text is held until the local model has read it too.
+    #[must_use]
+    pub fn with_model(self, finder: impl Finder + Send + 's) -> Self {
+        let model: Box<dyn Finder + Send + 's> = Box::new(finder);
+        Self {
+            model: Some(model),
+            ..self
         }
     }
 
@@ -153,6 +166,7 @@ impl<'s> ReplySearch<'s> {
             policy,
             vault: self.vault,
             names,
+            model: self.model.as_deref().map(|finder| finder as &dyn Finder),
         }
     }
 

@@ -115,7 +115,7 @@ pub(super) async fn start(
         book: office.book,
         upstream,
         metrics: Arc::new(super::model::metrics(&verdicts)),
-        verdicts,
+        verdicts: Arc::new(verdicts),
         clock: office.clock,
         tracker: TaskTracker::new(),
         cut: CancellationToken::new(),

@@ -57,7 +57,9 @@ const MODULE_ARROWS: [(&str, &[&str]); 19] = [
     ("reject", &["wire"]),
     (
         "relay",
-        &["audit", "protocol", "provider", "screen", "session", "wire"],
+        &[
+            "audit", "model", "protocol", "provider", "screen", "session", "wire",
+        ],
     ),
     ("screen", &["protocol", "session", "wire"]),
     (

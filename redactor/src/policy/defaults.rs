@@ -48,6 +48,7 @@ pub(super) fn canonical(policy: &Policy) -> String {
     let mut out = String::from("gatehouse redaction policy 1\n");
     line(&mut out, "profile", &format!("{:?}", policy.profile));
     line(&mut out, "model", &format!("{:?}", policy.model));
+    line(&mut out, "reply model", &policy.reply_model.to_string());
     for (label, own) in &policy.labels {
         line(&mut out, "label", &format!("{label} {own:?}"));
     }
@@ -84,6 +85,8 @@ pub(super) fn canonical(policy: &Policy) -> String {
     for (name, tenant) in &policy.tenants {
         line(&mut out, "tenant", name);
         line(&mut out, "tenant profile", &format!("{:?}", tenant.profile));
+        let held = format!("{:?}", tenant.reply_model);
+        line(&mut out, "tenant reply model", &held);
         for (label, own) in &tenant.labels {
             line(&mut out, "tenant label", &format!("{label} {own:?}"));
         }

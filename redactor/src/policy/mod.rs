@@ -207,6 +207,8 @@ pub struct Policy {
     pub profile: Profile,
     /// Whether the local model searches for names and addresses.
     pub model: ModelUse,
+    /// Whether replies are held until the local model has read them too.
+    pub reply_model: bool,
     /// Actions per label.
     pub labels: BTreeMap<Label, LabelPolicy>,
     /// Lists of known names and words.

@@ -16,6 +16,8 @@ use crate::label::Label;
 pub struct TenantPolicy {
     /// The defaults of this tenant, below all tables of labels, the policy's own among them.
     pub profile: Option<Profile>,
+    /// Whether replies are held until the local model has read them.
+    pub reply_model: Option<bool>,
     /// Actions per label; directions that are not named are as the policy says.
     pub labels: BTreeMap<Label, LabelPolicy>,
     /// Where values are put back, instead of the policy's whole table.
@@ -72,6 +74,9 @@ fn refined(policy: &Policy, own: &TenantPolicy) -> Policy {
     };
     if let Some(profile) = own.profile {
         refined.profile = profile;
+    }
+    if let Some(held) = own.reply_model {
+        refined.reply_model = held;
     }
     for (label, table) in &own.labels {
         let above = refined.labels.entry(*label).or_default();

@@ -41,6 +41,11 @@ impl Auto {
         Self::Json(Box::new(Json::new(None, 0)))
     }
 
+    /// Whether only what shows by itself is found in it.
+    pub(super) fn is_certain_only(&self) -> bool {
+        matches!(self, Self::Text(text) if text.certain_only)
+    }
+
     pub(super) fn push(
         &mut self,
         sight: &mut Sight<'_>,

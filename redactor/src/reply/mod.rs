@@ -2,6 +2,7 @@
 //! else is found is masked. Streams and whole replies go through the same channels.
 
 mod auto;
+mod held;
 mod json;
 mod keys;
 mod number;
@@ -13,10 +14,12 @@ mod string;
 mod text;
 mod tolerant;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::body::integer;
 use crate::engine::Engine;
+use crate::finder::Finder;
 use crate::finding::Finding;
 use crate::label::Label;
 use crate::policy::{Action, Destination, Direction, Policy};
@@ -37,6 +40,8 @@ pub struct ReplyContext<'a> {
     pub vault: &'a Vault,
     /// For the action `hash`.
     pub names: &'a dyn Pseudonyms,
+    /// Who asks the local model as well, where the policy holds replies for it.
+    pub model: Option<&'a dyn Finder>,
 }
 
 /// One text of a reply that comes in pieces: the text of a choice, the arguments of a tool call.
@@ -48,6 +53,8 @@ pub struct ReplyContext<'a> {
 pub struct Channel {
     machine: auto::Auto,
     destination: Destination,
+    /// What waits for the model.
+    waiting: held::Waiting,
     /// Text that came in and was not released.
     held: String,
     /// How much came before it.
@@ -93,6 +100,7 @@ impl Channel {
         Self {
             machine,
             destination,
+            waiting: held::Waiting::default(),
             held: String::new(),
             base: 0,
             receipt,
@@ -135,7 +143,7 @@ impl Channel {
     /// Bytes that came in and are held back.
     #[must_use]
     pub fn held(&self) -> usize {
-        self.held.len()
+        self.held.len() + self.waiting.len()
     }
 
     fn feed(
@@ -147,13 +155,7 @@ impl Channel {
         if let Some(refused) = self.refused {
             return Err(refused);
         }
-        self.held.push_str(delta);
-        let mut sight = Sight {
-            cx,
-            destination: &self.destination,
-            receipt: &mut self.receipt,
-        };
-        match self.machine.push(&mut sight, delta, last) {
+        match self.decide(cx, delta, last) {
             Ok(decided) => Ok(self.release(decided)),
             Err(refused) => {
                 self.refused = Some(refused);
@@ -161,6 +163,27 @@ impl Channel {
                 Err(refused)
             }
         }
+    }
+
+    fn decide(
+        &mut self,
+        cx: &ReplyContext<'_>,
+        delta: &str,
+        last: bool,
+    ) -> Result<Decided, ReplyRefusal> {
+        let mut sight = Sight {
+            cx,
+            destination: &self.destination,
+            receipt: &mut self.receipt,
+        };
+        // A name or a key tells nothing to the model.
+        let model = cx.model.filter(|_| !self.machine.is_certain_only());
+        let read = match model {
+            Some(finder) => Cow::Owned(self.waiting.push(&mut sight, finder, delta, last)?),
+            None => Cow::Borrowed(delta),
+        };
+        self.held.push_str(&read);
+        self.machine.push(&mut sight, &read, last)
     }
 
     fn release(&mut self, decided: Decided) -> String {

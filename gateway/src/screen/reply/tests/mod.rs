@@ -3,6 +3,7 @@
 //! of the same field must read as the search of the whole text.
 
 mod cuts;
+mod held;
 mod told;
 
 use gatehouse_redactor::Label;
