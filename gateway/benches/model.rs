@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gatehouse::model::{Load, Loaded, Verdicts};
+use gatehouse_envelope::digest::MacKey;
+use gatehouse_envelope::secret::Secret;
 use gatehouse_redactor::{Asked, Direction, Engine, Field, Finder, Policies, Policy};
 
 const TURNS: usize = 20;
@@ -53,6 +55,23 @@ fn main() {
     report(&format!(
         "{TURNS} turns: {:.2} times their new text",
         whole.as_secs_f64() / alone.as_secs_f64()
+    ));
+    let (key, mut kept) = (MacKey::new(Secret::new([7; 32])), Vec::new());
+    let moved: Duration = (1..=TURNS)
+        .map(|upto| {
+            let history: Vec<Asked<'_>> = turns.iter().take(upto).map(|t| asked(t)).collect();
+            // A tenant that no table knows: a process that has not seen the session.
+            let tenant = format!("bench-{upto}");
+            time(|| {
+                let finder = verdicts.finder_in_session(&tenant, &key, &kept);
+                drop(finder.find_all(&history));
+                kept = finder.into_kept();
+            })
+        })
+        .sum();
+    report(&format!(
+        "{TURNS} turns, each on another replica: {:.2} times their new text",
+        moved.as_secs_f64() / alone.as_secs_f64()
     ));
 }
 

@@ -12,8 +12,9 @@ use gatehouse_envelope::random;
 use gatehouse_redactor::{Asked, Direction, Finding};
 use parking_lot::Mutex;
 
-/// Bytes of verdicts that one tenant keeps, about.
+/// Bytes of verdicts that one tenant keeps, about, and all tenants together.
 const MOST: usize = 4 << 20;
+const ALL: usize = 8 << 20;
 /// What an entry takes besides its findings.
 const ENTRY: usize = 96;
 /// Tenants that have a table. Past it all are forgotten, which costs time and nothing else.
@@ -35,6 +36,10 @@ impl Cache {
         }
         let table = Arc::new(Table::new(MacKey::new(random::secret::<32>().ok()?)));
         tables.insert(tenant.to_owned(), Arc::clone(&table));
+        let share = (ALL / tables.len()).min(MOST);
+        for table in tables.values() {
+            table.generations.lock().bound(share);
+        }
         Some(table)
     }
 }
@@ -50,7 +55,11 @@ pub(super) struct Table {
 struct Generations {
     young: HashMap<[u8; 32], Arc<[Finding]>>,
     old: HashMap<[u8; 32], Arc<[Finding]>>,
+    /// In bytes.
     size: usize,
+    old_size: usize,
+    /// What both may take.
+    most: usize,
 }
 
 impl Table {
@@ -84,15 +93,32 @@ impl Table {
 impl Generations {
     fn insert(&mut self, name: [u8; 32], findings: Arc<[Finding]>) {
         let size = ENTRY + mem::size_of_val(&*findings);
-        if size > MOST / 8 {
+        if size > self.most / 8 {
             return;
         }
-        if self.size + size > MOST / 2 {
-            self.old = mem::take(&mut self.young);
-            self.size = 0;
+        if self.size + size > self.most / 2 {
+            self.age();
         }
         self.size += size;
         self.young.insert(name, findings);
+    }
+
+    /// Changes what both may take. What is too large for that is forgotten.
+    fn bound(&mut self, most: usize) {
+        self.most = most;
+        if self.old_size > most / 2 {
+            self.old = HashMap::new();
+            self.old_size = 0;
+        }
+        if self.size > most / 2 {
+            self.young = HashMap::new();
+            self.size = 0;
+        }
+    }
+
+    fn age(&mut self) {
+        self.old = mem::take(&mut self.young);
+        self.old_size = mem::take(&mut self.size);
     }
 }
 
@@ -155,7 +181,8 @@ mod tests {
 
     #[test]
     fn tables_stay_small_and_keep_what_is_asked_for() {
-        let table = Table::new(MacKey::new(random::secret::<32>().unwrap()));
+        let cache = Cache::default();
+        let table = cache.of("one").unwrap();
         let empty: Arc<[Finding]> = Arc::new([]);
         let number = |n: u32| {
             let mut name = [0; 32];
@@ -166,9 +193,22 @@ mod tests {
             table.insert(number(n), Arc::clone(&empty));
             assert!(table.get(&number(0)).is_some(), "asked for again and again");
         }
-        let generations = table.generations.lock();
-        let kept = generations.young.len() + generations.old.len();
-        assert!(kept * ENTRY <= MOST, "{kept}");
-        assert!(!generations.young.contains_key(&number(1)));
+        let kept = |table: &Table| {
+            let generations = table.generations.lock();
+            generations.young.len() + generations.old.len()
+        };
+        assert!(kept(&table) * ENTRY <= MOST && kept(&table) * ENTRY > MOST / 2);
+        assert!(table.get(&number(1)).is_none());
+        // Who comes later gets a share of the same room.
+        for n in 1..TENANTS {
+            let other = cache.of(&n.to_string()).unwrap();
+            for n in 0..500 {
+                other.insert(number(n), Arc::clone(&empty));
+            }
+        }
+        let tables = cache.0.lock();
+        assert_eq!(tables.len(), TENANTS);
+        let all: usize = tables.values().map(|table| kept(table)).sum();
+        assert!(all * ENTRY <= ALL && all > 20_000, "{all}");
     }
 }

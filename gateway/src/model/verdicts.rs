@@ -1,11 +1,12 @@
 //! What is found in a text: remembered, or by the rules and the model.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use gatehouse_envelope::digest::{MacKey, sha256};
 #[cfg(feature = "model")]
 use gatehouse_redactor::{Action, Direction, Label};
-use gatehouse_redactor::{Asked, Engine, Finder, Finding, Policies, Policy, ScanError};
+use gatehouse_redactor::{Asked, Engine, Field, Finder, Finding, Policies, Policy, ScanError};
 use prometheus_client::metrics::counter::Counter;
 
 use super::cache::{Cache, Table};
@@ -25,8 +26,18 @@ pub struct Verdicts {
     cache: Cache,
     /// Of the rules and the model.
     judged_by: [u8; 32],
-    hits: Counter,
-    misses: Counter,
+    counters: VerdictCounters,
+}
+
+/// What the search had to do and what it was spared.
+#[derive(Clone, Default)]
+pub struct VerdictCounters {
+    /// Texts whose verdict was remembered, or asked for twice at once.
+    pub hits: Counter,
+    /// Texts that were searched.
+    pub misses: Counter,
+    /// Bytes of those.
+    pub searched: Counter,
 }
 
 impl Verdicts {
@@ -40,8 +51,7 @@ impl Verdicts {
             model: None,
             cache: Cache::default(),
             judged_by,
-            hits: Counter::default(),
-            misses: Counter::default(),
+            counters: VerdictCounters::default(),
         }
     }
 
@@ -63,9 +73,23 @@ impl Verdicts {
         None
     }
 
-    /// Texts whose verdict was remembered, and texts that were searched.
-    pub fn counters(&self) -> (Counter, Counter) {
-        (self.hits.clone(), self.misses.clone())
+    /// What was searched, and what was remembered.
+    pub fn counters(&self) -> VerdictCounters {
+        self.counters.clone()
+    }
+
+    /// Counts a question about so many texts, of which these are to be searched.
+    fn count(&self, asked: usize, missed: &[Asked<'_>]) {
+        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+        let bytes = missed.iter().map(|asked| asked.text.len()).sum();
+        let VerdictCounters {
+            hits,
+            misses,
+            searched,
+        } = &self.counters;
+        hits.inc_by(count(asked - missed.len()));
+        misses.inc_by(count(missed.len()));
+        searched.inc_by(count(bytes));
     }
 
     /// The search for one tenant.
@@ -187,6 +211,21 @@ impl TenantFinder<'_> {
         self.kept.map(Kept::into_bytes).unwrap_or_default()
     }
 
+    /// What the rules find in a text on its own.
+    fn find_by_rules(&self, asked: &Asked<'_>) -> Result<Vec<Finding>, ScanError> {
+        let table = self.table.as_ref();
+        let table = table.filter(|_| asked.text.len() >= WORTH_IT);
+        let name = table.map(|table| table.name(asked, &self.verdicts.judged_by));
+        if let Some(found) = self.remembered(asked, name) {
+            self.verdicts.count(1, &[]);
+            return Ok(found);
+        }
+        self.verdicts.count(1, std::slice::from_ref(asked));
+        let found = self.verdicts.engine.find(asked.text, asked.field)?;
+        self.remember(name, &found);
+        Ok(found)
+    }
+
     /// The verdict on a text that was searched before: in this process, or in this session.
     fn remembered(&self, asked: &Asked<'_>, name: Option<[u8; 32]>) -> Option<Vec<Finding>> {
         let here = self.table.as_ref().zip(name);
@@ -211,11 +250,12 @@ impl Finder for TenantFinder<'_> {
     }
 
     fn find_all(&self, texts: &[Asked<'_>]) -> Result<Vec<Vec<Finding>>, ScanError> {
+        if let ([asked], false) = (texts, self.gathers()) {
+            return Ok(vec![self.find_by_rules(asked)?]);
+        }
         let judged_by = &self.verdicts.judged_by;
-        let gathers = self.gathers();
         let name = |asked: &Asked<'_>| {
             let table = self.table.as_ref();
-            let table = table.filter(|_| gathers || asked.text.len() >= WORTH_IT);
             table.map(|table| table.name(asked, judged_by))
         };
         let names: Vec<Option<[u8; 32]>> = texts.iter().map(name).collect();
@@ -224,25 +264,17 @@ impl Finder for TenantFinder<'_> {
             .zip(&names)
             .map(|(asked, name)| self.remembered(asked, *name))
             .collect();
-        let missed = texts
-            .iter()
-            .zip(&known)
-            .filter(|(_, known)| known.is_none());
-        let missed: Vec<Asked<'_>> = missed.map(|(asked, _)| *asked).collect();
-        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-        self.verdicts.hits.inc_by(count(texts.len() - missed.len()));
-        self.verdicts.misses.inc_by(count(missed.len()));
-        let mut searched = self
-            .verdicts
-            .search_under(self.policy, &missed)?
-            .into_iter();
+        let (missed, answer) = distinct(texts, &known);
+        self.verdicts.count(texts.len(), &missed);
+        let searched = self.verdicts.search_under(self.policy, &missed)?;
         let mut all = Vec::with_capacity(texts.len());
-        for ((asked, name), known) in texts.iter().zip(names).zip(known) {
+        for (at, (asked, known)) in texts.iter().zip(known).enumerate() {
             let found = match known {
                 Some(found) => found,
                 None => {
-                    let found = searched.next().ok_or(ScanError::Unanswered)?;
-                    self.remember(name, &found);
+                    let answer = answer.get(&at).and_then(|answer| searched.get(*answer));
+                    let found = answer.ok_or(ScanError::Unanswered)?.clone();
+                    self.remember(names.get(at).copied().flatten(), &found);
                     found
                 }
             };
@@ -255,9 +287,33 @@ impl Finder for TenantFinder<'_> {
     }
 }
 
+/// The texts without a verdict, each once however often it stands there; and, by the places of all
+/// of those, which of them it is.
+fn distinct<'t>(
+    texts: &[Asked<'t>],
+    known: &[Option<Vec<Finding>>],
+) -> (Vec<Asked<'t>>, HashMap<usize, usize>) {
+    let (mut missed, mut places) = (Vec::new(), HashMap::new());
+    let mut seen = HashMap::new();
+    for (at, (asked, _)) in texts
+        .iter()
+        .zip(known)
+        .enumerate()
+        .filter(|(_, (_, known))| known.is_none())
+    {
+        let Field { key, direction } = asked.field;
+        let number = *seen.entry((asked.text, key, direction)).or_insert_with(|| {
+            missed.push(*asked);
+            missed.len() - 1
+        });
+        places.insert(at, number);
+    }
+    (missed, places)
+}
+
 #[cfg(test)]
 mod tests {
-    use gatehouse_redactor::{Direction, Field};
+    use gatehouse_redactor::Direction;
     use proptest::prelude::*;
 
     use super::*;
@@ -315,7 +371,17 @@ mod tests {
         for _ in 0..3 {
             verdicts.finder("t").find_all(&asked).unwrap();
         }
-        let (hits, misses) = verdicts.counters();
-        assert_eq!((hits.get(), misses.get()), (2, 1));
+        // Twice at once is once.
+        let again = format!("again {text}");
+        let twice = [Asked {
+            text: &again,
+            field,
+        }; 2];
+        let both = verdicts.finder("t").find_all(&twice).unwrap();
+        assert_eq!(both[0], both[1]);
+        let counters = verdicts.counters();
+        assert_eq!((counters.hits.get(), counters.misses.get()), (3, 2));
+        let bytes = text.len() + again.len();
+        assert_eq!(counters.searched.get(), bytes as u64);
     }
 }

@@ -9,11 +9,17 @@ use crate::telemetry::Metrics;
 
 /// The gateway's metrics, with those of the verdicts.
 pub(super) fn metrics(verdicts: &Verdicts) -> Metrics {
-    let (hits, misses) = verdicts.counters();
+    let counters = verdicts.counters();
     Metrics::new(|registry| {
         let what = "Texts whose verdict was remembered";
-        registry.register("verdict_hits", what, hits);
-        registry.register("verdict_misses", "Texts that were searched", misses);
+        registry.register("verdict_hits", what, counters.hits);
+        registry.register(
+            "verdict_misses",
+            "Texts that were searched",
+            counters.misses,
+        );
+        let what = "Bytes of the texts that were searched";
+        registry.register("verdict_searched_bytes", what, counters.searched);
     })
 }
 

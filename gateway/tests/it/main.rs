@@ -12,6 +12,8 @@ mod arrows;
 mod bad;
 mod canaries;
 mod cli;
+#[cfg(feature = "model")]
+mod conversation;
 mod endings;
 mod errors;
 mod extremes;

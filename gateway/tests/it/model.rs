@@ -55,7 +55,7 @@ fn home() -> &'static str {
     HOME.to_str().unwrap()
 }
 
-fn model() -> Option<LocalModel> {
+pub(crate) fn model() -> Option<LocalModel> {
     Some(LocalModel {
         home: HOME.clone(),
         ..LocalModel::default()
@@ -310,7 +310,7 @@ async fn another_process_pays_for_new_text_only() {
     );
 }
 
-async fn get(address: std::net::SocketAddr, path: &str) -> String {
+pub(crate) async fn get(address: std::net::SocketAddr, path: &str) -> String {
     let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
     let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();

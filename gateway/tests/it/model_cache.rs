@@ -10,16 +10,15 @@ use proptest::prelude::*;
 
 use crate::model::HOME;
 
-static VERDICTS: LazyLock<Verdicts> = LazyLock::new(|| {
+static VERDICTS: LazyLock<Verdicts> = LazyLock::new(verdicts);
+
+fn verdicts() -> Verdicts {
     let policy = Policy::default();
     let engine = Engine::new(&policy).unwrap();
     let loaded = Loaded::open(&HOME, Load::for_files()).unwrap();
-    Verdicts::new(
-        Arc::new(engine),
-        Arc::new(Policies::new(policy)),
-        Some(loaded),
-    )
-});
+    let policies = Arc::new(Policies::new(policy));
+    Verdicts::new(Arc::new(engine), policies, Some(loaded))
+}
 
 /// Texts that the model alone, the rules alone, both and neither have something to say of; one of
 /// several windows.
@@ -93,4 +92,48 @@ fn the_model_is_in_the_path() {
     let engine = Engine::new(&policy).unwrap();
     let rules = Verdicts::of_rules(Arc::new(engine), Arc::new(Policies::new(policy)));
     assert_ne!(searched(&asked), rules.search(&asked).unwrap());
+}
+
+/// Two processes that take turns in one conversation: what is searched is its new text, once,
+/// however short its pieces are.
+#[test]
+fn a_conversation_costs_its_new_text_on_any_replica() {
+    const TURNS: usize = 20;
+    let texts: Vec<(String, Option<&'static str>)> = (0..TURNS)
+        .flat_map(|turn| {
+            [
+                (
+                    format!("Turn {turn}: Priya Raghunathan asks about order {turn}7 of her aunt."),
+                    None,
+                ),
+                (format!("yes {turn}"), Some("answer")),
+                (
+                    format!("Order {turn}7 goes to 12 Sandy Lane, Springfield 62704."),
+                    Some("note"),
+                ),
+            ]
+        })
+        .collect();
+    let asked: Vec<Asked<'_>> = texts
+        .iter()
+        .map(|(text, key)| Asked {
+            text,
+            field: Field {
+                key: *key,
+                direction: Direction::Prompt,
+            },
+        })
+        .collect();
+    let (verdicts, key) = (verdicts(), MacKey::new(Secret::new([9; 32])));
+    let mut kept = Vec::new();
+    let mut answers = Vec::new();
+    for turn in 1..=TURNS {
+        // A tenant that no table knows: as in a process that has never seen the session.
+        let finder = verdicts.finder_in_session(&format!("turn{turn}"), &key, &kept);
+        answers = finder.find_all(&asked[..turn * 3]).unwrap();
+        kept = finder.into_kept();
+    }
+    let new: usize = texts.iter().map(|(text, _)| text.len()).sum();
+    assert_eq!(verdicts.counters().searched.get(), new as u64);
+    assert_eq!(answers, searched(&asked));
 }
