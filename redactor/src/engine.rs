@@ -1,7 +1,7 @@
 //! The search: normaliser, automaton, checks and resolver in the order in which a text meets
 //! them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
@@ -18,6 +18,7 @@ use crate::rule::Rule;
 use crate::rules::{self, custom};
 use crate::scan::Automaton;
 use crate::validate::context::REACH;
+use crate::vocabulary;
 
 /// A policy that cannot be searched with.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,6 +63,8 @@ pub struct Engine {
     pub(crate) lexicon: Option<Lexicon>,
     ignore: BTreeSet<String>,
     fields: HashMap<String, Option<Label>>,
+    /// Words in which nothing shows by itself.
+    known: HashSet<&'static str>,
     fingerprint: String,
 }
 
@@ -98,14 +101,17 @@ impl Engine {
             .flat_map(|rule| rule.keys.iter().map(|key| (plain(key), rule.label)))
             .collect();
         let fingerprint = fingerprint(&rules, policy);
-        Ok(Engine {
+        let mut engine = Engine {
             rules,
             automaton,
             lexicon,
             ignore,
             fields,
+            known: HashSet::new(),
             fingerprint,
-        })
+        };
+        engine.known = vocabulary::without_findings(&engine);
+        Ok(engine)
     }
 
     /// Everything that is found in the text: sorted, disjoint.
@@ -160,9 +166,17 @@ impl Engine {
     /// # Errors
     /// As [`Engine::find`].
     pub fn find_certain(&self, text: &str) -> Result<Vec<Finding>, ScanError> {
+        if self.is_known_word(text) {
+            return Ok(Vec::new());
+        }
         let mut pass = Pass::over(self, text, None)?;
         pass.findings.retain(|finding| finding.certain);
         Ok(self.without_ignored(text, resolve(pass.findings)))
+    }
+
+    /// Whether this is one of the usual words of the trade in which nothing shows by itself.
+    pub(crate) fn is_known_word(&self, word: &str) -> bool {
+        self.known.contains(word)
     }
 
     /// The rules' findings in a text and the model's, as one: sorted, disjoint.

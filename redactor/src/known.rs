@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
+use memchr::memmem::Finder;
 
 use crate::finding::ScanError;
 use crate::vault::Vault;
@@ -15,52 +16,117 @@ const TELLING: usize = 8;
 /// Bare digits of this length are a number of their own only where no digit stands beside them.
 const LONG_DIGITS: usize = 12;
 
-/// One automaton over all values of a vault, built once a turn.
-pub(crate) struct Known {
-    automaton: Option<AhoCorasick>,
+/// So many values are looked for one by one: that is done before an automaton of them is built.
+const FEW: usize = 8;
+
+/// The search for all values of a vault, built once a turn.
+pub(crate) struct Known(Values);
+
+enum Values {
+    Few(Vec<Finder<'static>>),
+    Many(AhoCorasick),
 }
 
 impl Known {
-    /// Takes the values as they are now. Never as a DFA: to fill its table takes time and memory
-    /// that grow with the square of a value that repeats itself, and callers choose the values.
+    /// Takes the values as they are now.
     pub(crate) fn new(vault: &Vault) -> Result<Self, ScanError> {
-        if vault.is_empty() {
-            return Ok(Self { automaton: None });
+        let values = vault.entries().iter().map(|entry| entry.value.as_bytes());
+        if vault.len() <= FEW {
+            return Ok(Self(few(values)));
         }
-        let automaton = AhoCorasick::builder()
-            .kind(Some(AhoCorasickKind::ContiguousNFA))
-            .match_kind(MatchKind::LeftmostLongest)
-            .build(vault.entries().iter().map(|entry| entry.value.as_bytes()))
-            .map_err(|_| ScanError::Automaton)?;
-        Ok(Self {
-            automaton: Some(automaton),
-        })
+        many(values).map(Self)
     }
 
     /// Where values of the vault stand in `text`: disjoint, in order.
     pub(crate) fn find(&self, text: &str) -> Vec<Range<usize>> {
         let mut found = Vec::new();
-        let Some(automaton) = &self.automaton else {
-            return found;
-        };
-        let mut at = 0;
-        while let Some(hit) = automaton.find(Input::new(text).range(at..)) {
-            let alone = text.is_char_boundary(hit.start())
-                && text.is_char_boundary(hit.end())
-                && stands_alone(text, hit.range());
-            if alone && !hit.is_empty() {
-                found.push(hit.range());
-            }
+        let (mut at, mut search) = (0, Search::new(&self.0, text));
+        while let Some(hit) = search.next(at) {
+            let alone = text.is_char_boundary(hit.start)
+                && text.is_char_boundary(hit.end)
+                && stands_alone(text, hit.clone());
             at = if alone {
-                hit.end().max(at + 1)
+                hit.end.max(at + 1)
             } else {
-                hit.start() + 1
+                hit.start + 1
             };
+            if alone && !hit.is_empty() {
+                found.push(hit);
+            }
             if at >= text.len() {
                 break;
             }
         }
         found
+    }
+}
+
+fn few<'v>(values: impl Iterator<Item = &'v [u8]>) -> Values {
+    Values::Few(
+        values
+            .map(|value| Finder::new(value).into_owned())
+            .collect(),
+    )
+}
+
+/// Never as a DFA: to fill its table takes time and memory that grow with the square of a value that
+/// repeats itself, and callers choose the values.
+fn many<'v>(values: impl Iterator<Item = &'v [u8]>) -> Result<Values, ScanError> {
+    AhoCorasick::builder()
+        .kind(Some(AhoCorasickKind::ContiguousNFA))
+        .match_kind(MatchKind::LeftmostLongest)
+        .build(values)
+        .map(Values::Many)
+        .map_err(|_| ScanError::Automaton)
+}
+
+/// One way through a text.
+struct Search<'k, 't> {
+    values: &'k Values,
+    text: &'t str,
+    /// Where each of a few values stands next, or the largest number: each is looked for once,
+    /// however often the others stand there.
+    next: Vec<Option<usize>>,
+}
+
+impl<'k, 't> Search<'k, 't> {
+    fn new(values: &'k Values, text: &'t str) -> Self {
+        let count = match values {
+            Values::Few(values) => values.len(),
+            Values::Many(_) => 0,
+        };
+        Self {
+            values,
+            text,
+            next: vec![None; count],
+        }
+    }
+
+    /// The first value at `at` or behind it; of those that begin there, the longest.
+    fn next(&mut self, at: usize) -> Option<Range<usize>> {
+        let values = match self.values {
+            Values::Few(values) => values,
+            Values::Many(automaton) => {
+                let hit = automaton.find(Input::new(self.text).range(at..))?;
+                return Some(hit.range());
+            }
+        };
+        let rest = self.text.as_bytes().get(at..)?;
+        let mut first: Option<Range<usize>> = None;
+        for (finder, next) in values.iter().zip(&mut self.next) {
+            let start = next
+                .filter(|next| *next >= at)
+                .unwrap_or_else(|| finder.find(rest).map_or(usize::MAX, |found| at + found));
+            *next = Some(start);
+            let end = start.saturating_add(finder.needle().len());
+            let better = first
+                .as_ref()
+                .is_none_or(|first| start < first.start || start == first.start && end > first.end);
+            if start != usize::MAX && better {
+                first = Some(start..end);
+            }
+        }
+        first
     }
 }
 
@@ -167,5 +233,17 @@ mod tests {
             ["Ann Lee", "Ann"]
         );
         assert_eq!(found(&["Anna Le", "Lenard"], "Anna Lenard"), ["Lenard"]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn few_values_are_found_as_many_are(
+            values in proptest::collection::vec("[ab@.1 ]{0,5}", 0..6),
+            text in "[ab@.1 ]{0,60}",
+        ) {
+            let bytes = || values.iter().map(String::as_bytes);
+            let (few, many) = (Known(few(bytes())), Known(many(bytes()).unwrap()));
+            proptest::prop_assert_eq!(few.find(&text), many.find(&text));
+        }
     }
 }

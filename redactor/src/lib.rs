@@ -37,6 +37,7 @@ mod testing;
 mod token;
 mod validate;
 mod vault;
+mod vocabulary;
 
 pub use engine::{Engine, EngineError};
 pub use finder::{Asked, Finder};

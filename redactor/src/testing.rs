@@ -124,6 +124,9 @@ impl Session {
             (out, channel.receipt().clone())
         };
         let whole = run(&[text]);
+        let mut channel = make();
+        let at_once = channel.end(&cx, text).unwrap();
+        assert_eq!((at_once, channel.receipt().clone()), whole, "at once");
         let chars: Vec<&str> = text.split_inclusive(|_| true).collect();
         assert_eq!(run(&chars), whole, "one character at a time");
         for (cut, _) in text.char_indices().skip(1) {

@@ -235,8 +235,7 @@ impl<'s> ReplySearch<'s> {
             None => String::from_utf8_lossy(node.raw()),
         };
         let context = self.context(names);
-        let mut shown = channel.push(&context, &text).map_err(blocked)?;
-        shown.push_str(&channel.finish(&context).map_err(blocked)?);
+        let shown = channel.end(&context, &text).map_err(blocked)?;
         self.findings.receipt.add(channel.receipt());
         if shown == text {
             return Ok(());

@@ -1,5 +1,5 @@
 //! Given names, surnames, and the words that tell names from other capitalised words: one table
-//! of hashes with a few bits each.
+//! of short hashes with a few bits each.
 
 use std::sync::LazyLock;
 
@@ -76,23 +76,26 @@ const LISTS: &[(&str, u32)] = &[
     (super::verbs::ACTS, Kind::ACTS.0),
 ];
 
-/// Slots of the table: a power of two, more than twice the words.
-const SLOTS: usize = 1 << 18;
+/// Slots of the table: a power of two, three halves of the words or more.
+const SLOTS: usize = 1 << 17;
+/// Low bits of a slot that say what the word may be; those above tell it from other words.
+const KINDS: u32 = 16;
 
-static TABLE: LazyLock<Vec<(u32, Kind)>> = LazyLock::new(|| {
-    let mut table = vec![(0, Kind::default()); SLOTS];
+const _: () = assert!(Kind::ACTS.0 < 1 << KINDS);
+
+/// Half a megabyte, so that it stays near: a slot holds 16 bits of the word's hash and its kinds.
+static TABLE: LazyLock<Box<[u32]>> = LazyLock::new(|| {
+    let mut table = vec![0; SLOTS].into_boxed_slice();
     for (list, kind) in LISTS {
         let words = list
             .lines()
             .filter(|line| !line.starts_with('#'))
             .flat_map(str::split_whitespace);
         for word in words {
-            let hash = hash(word, "");
-            let mut slot = place(hash);
-            while let Some((known, kinds)) = table.get_mut(slot) {
-                if *known == hash || *known == 0 {
-                    *known = hash;
-                    kinds.0 |= kind;
+            let (mut slot, tag) = place(hash(word, ""));
+            while let Some(known) = table.get_mut(slot) {
+                if *known == 0 || *known >> KINDS == tag {
+                    *known |= tag << KINDS | kind;
                     break;
                 }
                 slot = (slot + 1) % SLOTS;
@@ -109,31 +112,34 @@ pub(super) fn kind(word: &str) -> Kind {
 
 /// What they say of a word in two parts.
 pub(super) fn joined(stem: &str, ending: &str) -> Kind {
-    let hash = hash(stem, ending);
-    let mut slot = place(hash);
-    while let Some((known, kinds)) = TABLE.get(slot) {
+    let (mut slot, tag) = place(hash(stem, ending));
+    while let Some(known) = TABLE.get(slot) {
         match *known {
             0 => return Kind::default(),
-            known if known == hash => return *kinds,
+            known if known >> KINDS == tag => return Kind(known & ((1 << KINDS) - 1)),
             _ => slot = (slot + 1) % SLOTS,
         }
     }
     Kind::default()
 }
 
-fn place(hash: u32) -> usize {
-    usize::try_from(hash).unwrap_or(0) % SLOTS
+/// The slot in which to begin, and what the slot of that word holds above its kinds.
+fn place(hash: u64) -> (usize, u32) {
+    let slot = usize::try_from(hash & 0xFFFF_FFFF).unwrap_or(0) % SLOTS;
+    let tag = u32::try_from(hash >> (32 + KINDS)).unwrap_or(0);
+    (slot, tag)
 }
 
-/// FNV-1a over the word's plain lower-case letters, never 0.
-fn hash(stem: &str, ending: &str) -> u32 {
-    let hash = step(step(0x811C_9DC5, stem), ending);
-    // The low bits choose the slot; the multiplication leaves the best ones on top.
-    (hash ^ hash >> 15).max(1)
+/// FNV-1a over the word's plain lower-case letters, and a multiplication that brings the last ones
+/// into all bits.
+fn hash(stem: &str, ending: &str) -> u64 {
+    let hash = step(step(0xCBF2_9CE4_8422_2325, stem), ending);
+    let mixed = (hash ^ hash >> 33).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
+    mixed ^ mixed >> 33
 }
 
-fn step(hash: u32, part: &str) -> u32 {
-    let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+fn step(hash: u64, part: &str) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
     if part.is_ascii() {
         let bytes = part.bytes().map(|b| b.to_ascii_lowercase());
         return bytes.fold(hash, step);
@@ -166,11 +172,14 @@ mod tests {
         for word in ["closure", "gatehouse", "xyzzy", "request"] {
             assert_eq!(kind(word), Kind::default(), "{word}");
         }
+        let strange = (0..100_000).map(|number| format!("x{number}q"));
+        let taken = strange.filter(|word| kind(word) != Kind::default());
+        assert!(taken.count() < 20, "words that are on no list");
     }
 
     #[test]
     fn the_table_has_room() {
-        let used = TABLE.iter().filter(|(hash, _)| *hash != 0).count();
-        assert!(used * 3 < SLOTS, "{used}");
+        let used = TABLE.iter().filter(|slot| **slot != 0).count();
+        assert!(used * 3 < SLOTS * 2, "{used}");
     }
 }

@@ -17,6 +17,7 @@ mod tolerant;
 use std::borrow::Cow;
 use std::ops::Range;
 
+use self::tolerant::tokens;
 use crate::body::integer;
 use crate::engine::Engine;
 use crate::finder::Finder;
@@ -124,6 +125,15 @@ impl Channel {
     /// If the reply must not go on; then and ever after.
     pub fn push(&mut self, cx: &ReplyContext<'_>, delta: &str) -> Result<String, ReplyRefusal> {
         self.feed(cx, delta, false)
+    }
+
+    /// Takes the last piece and returns all that is left: what [`Channel::push`] and
+    /// [`Channel::finish`] would return, searched once.
+    ///
+    /// # Errors
+    /// As [`Channel::push`].
+    pub fn end(&mut self, cx: &ReplyContext<'_>, delta: &str) -> Result<String, ReplyRefusal> {
+        self.feed(cx, delta, true)
     }
 
     /// Says that there is no other piece and returns the rest.
@@ -245,6 +255,9 @@ pub fn reply_name(
     name: &str,
     receipt: &mut ReplyReceipt,
 ) -> Result<String, ReplyRefusal> {
+    if cx.engine.is_known_word(name) && tokens(name, None, cx.vault, true).found.is_empty() {
+        return Ok(name.to_owned());
+    }
     whole(cx, Channel::name(), name, receipt)
 }
 
@@ -279,8 +292,7 @@ fn whole(
     text: &str,
     receipt: &mut ReplyReceipt,
 ) -> Result<String, ReplyRefusal> {
-    let mut out = channel.push(cx, text)?;
-    out.push_str(&channel.finish(cx)?);
+    let out = channel.end(cx, text)?;
     receipt.add(channel.receipt());
     Ok(out)
 }
