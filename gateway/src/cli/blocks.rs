@@ -23,6 +23,8 @@ const LONGEST: usize = 16 << 20;
 const LONGEST_VALUE: usize = 128 << 10;
 /// How far behind a cut the search could still see what stands before it.
 const REACH: usize = 2 * Engine::LONGEST_UNDECIDED;
+/// How much of the text before what a pipe brings is searched with it.
+const CONTEXT: usize = 2 * Engine::LEFT_CONTEXT;
 /// How many line ends are tried for a cut, before more input is awaited.
 const TRIES: usize = 64;
 
@@ -36,7 +38,8 @@ pub(super) const FIELD: Field<'static> = Field {
 #[derive(Clone, Copy)]
 pub(super) struct Block<'t> {
     pub(super) text: &'t str,
-    /// The names of the columns that its first rows stand under, if they came before it.
+    /// What is to be searched before it, and belongs to it no more: the names of the columns that
+    /// its first rows stand under, and of a pipe the text right before it.
     pub(super) head: &'t str,
     /// Where it begins in the whole, in bytes.
     pub(super) start: u64,
@@ -111,14 +114,16 @@ pub(super) fn each(
         let cut = match ended {
             true => text.len(),
             false if text.len() < LONGEST && is_begun_json(text, start) => 0,
+            false if flow == Flow::Pipe => decided(engine, &head, text)?,
             false => cut(engine, &head, text)?,
         };
         let done = text.get(..cut).unwrap_or_default();
         let mut above = head.as_str();
         for unit in units(done) {
+            let head = std::mem::take(&mut above);
             take(Block {
                 text: unit,
-                head: std::mem::take(&mut above),
+                head: if is_json(unit) { "" } else { head },
                 start,
                 line,
             })?;
@@ -126,7 +131,10 @@ pub(super) fn each(
             line += memchr::memchr_iter(b'\n', unit.as_bytes()).count() as u64;
         }
         if cut > 0 {
-            head = head_behind(engine, &head, done);
+            head = match flow {
+                Flow::File => head_behind(engine, &head, done),
+                Flow::Pipe => context_behind(engine, &head, done),
+            };
         }
         bytes.drain(..cut);
         if ended {
@@ -209,13 +217,40 @@ fn head_behind(engine: &Engine, head: &str, text: &str) -> String {
     names.unwrap_or_default().to_owned()
 }
 
-/// Where a block may end: behind a line that nothing found after it depends on, or where the
-/// search says that nothing is open. 0 if more input is needed to tell.
-fn cut(engine: &Engine, head: &str, text: &str) -> Result<usize, Failure> {
+/// The same, and the text right before, from the start of a line on if there is one: what a search
+/// may look back at.
+fn context_behind(engine: &Engine, head: &str, text: &str) -> String {
+    let whole = format!("{head}{text}");
+    let from = whole.ceil_char_boundary(whole.len().saturating_sub(CONTEXT));
+    let near = whole.get(from..).unwrap_or_default();
+    let line = near.find('\n').map_or(0, |at| at + 1);
+    let near = near.get(line..).unwrap_or_default();
+    let names = engine.table_head(&whole).filter(|at| at.end <= from);
+    let names = names.and_then(|at| whole.get(at)).unwrap_or_default();
+    format!("{names}{near}")
+}
+
+/// Where a block of a pipe may end: behind the last line that is decided whatever comes. What it
+/// depends on is searched again with the text behind it. 0 if more input is needed to tell.
+fn decided(engine: &Engine, head: &str, text: &str) -> Result<usize, Failure> {
     let own_lines = json_lines(text);
     if own_lines > 0 {
         return Ok(own_lines);
     }
+    let (all, settled) = look(engine, head, text)?;
+    let decided = text.get(..settled).unwrap_or_default();
+    let lines = decided.rmatch_indices('\n').map(|(at, _)| at + 1);
+    let within_a_line = (text.len() >= BLOCK).then_some(decided.len());
+    let free = |cut: &usize| {
+        !all.iter()
+            .any(|found| found.start < *cut && *cut < found.end)
+    };
+    let cut = lines.chain(within_a_line).find(free);
+    Ok(cut.unwrap_or_else(|| endless(text, &all, settled)))
+}
+
+/// What is found in a text behind its head, and how much of it is settled.
+fn look(engine: &Engine, head: &str, text: &str) -> Result<(Vec<Finding>, usize), Failure> {
     let headed = match head.is_empty() {
         true => Cow::Borrowed(text),
         false => Cow::Owned(format!("{head}{text}")),
@@ -224,11 +259,30 @@ fn cut(engine: &Engine, head: &str, text: &str) -> Result<usize, Failure> {
         .look(&headed, FIELD)
         .map_err(|error| Failure::of("search", error))?;
     behind(head, &mut look.findings);
-    look.settled = look.settled.saturating_sub(head.len());
-    let all = look.findings;
+    Ok((look.findings, look.settled.saturating_sub(head.len())))
+}
+
+/// Where a value is cut that has no end in sight; 0 if there is none.
+fn endless(text: &str, all: &[Finding], settled: usize) -> usize {
+    let endless =
+        |found: &&Finding| found.start >= settled && found.end - found.start >= LONGEST_VALUE;
+    let value = all.iter().find(endless);
+    value.map_or(0, |value| {
+        text.floor_char_boundary(value.start + LONGEST_VALUE)
+    })
+}
+
+/// Where a block may end: behind a line that nothing found after it depends on, or where the
+/// search says that nothing is open. 0 if more input is needed to tell.
+fn cut(engine: &Engine, head: &str, text: &str) -> Result<usize, Failure> {
+    let own_lines = json_lines(text);
+    if own_lines > 0 {
+        return Ok(own_lines);
+    }
+    let (all, settled) = look(engine, head, text)?;
     // What follows has to be there to tell whether it depends on what stands before.
     let seen = text.floor_char_boundary(text.len().saturating_sub(2 * REACH));
-    let decided = text.get(..look.settled.min(seen)).unwrap_or_default();
+    let decided = text.get(..settled.min(seen)).unwrap_or_default();
     let lines = decided.rmatch_indices('\n').map(|(at, _)| at + 1);
     let within_a_line = (text.len() >= BLOCK).then_some(decided.len());
     for cut in lines.take(TRIES).chain(within_a_line) {
@@ -239,13 +293,7 @@ fn cut(engine: &Engine, head: &str, text: &str) -> Result<usize, Failure> {
             return Ok(cut);
         }
     }
-    let endless = |finding: &&Finding| {
-        finding.start >= look.settled && finding.end - finding.start >= LONGEST_VALUE
-    };
-    let endless = all.iter().find(endless);
-    Ok(endless.map_or(0, |value| {
-        text.floor_char_boundary(value.start + LONGEST_VALUE)
-    }))
+    Ok(endless(text, &all, settled))
 }
 
 /// The end of the whole lines at the start that are JSON, which nothing around them bears on.

@@ -1,4 +1,5 @@
-//! `gatehouse detect --jsonl`: what the search finds in each line's text, for measuring it.
+//! `gatehouse detect`: where values stand in files, folders and pipes; with `--jsonl`, what the search
+//! finds in each line's text, for measuring it.
 
 use std::io::{self, BufRead, Read, Write};
 use std::path::PathBuf;
@@ -8,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::search::Search;
-use super::{Failure, Output, redaction};
+use super::{Failure, Output, redact, redaction};
 use crate::model::Verdicts;
 
 /// The longest line that is read; one document never needs more.
@@ -19,14 +20,19 @@ const BLOCK: usize = 1 << 20;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// JSON lines on standard input and output; the only form there is.
-    #[arg(long, required = true)]
+    /// Documents as JSON lines, `{"id","text"}`, on standard input, and a line with the spans of
+    /// each on standard output.
+    #[arg(long, conflicts_with = "paths")]
     jsonl: bool,
     /// A configuration whose redaction policy is used, instead of the built-in one.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(flatten)]
     model: Search,
+    /// Files, and folders with all that is in them but links; standard input if there is none, or
+    /// for `-`. A JSON line for each value, as `redact --explain` tells it.
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
 }
 
 #[derive(Deserialize)]
@@ -35,7 +41,21 @@ struct Document {
     text: String,
 }
 
-pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+pub(super) fn run(arguments: Arguments, output: &mut Output) -> Result<(), Failure> {
+    if arguments.jsonl {
+        return documents(&arguments, output);
+    }
+    let told = redact::Arguments {
+        config: arguments.config,
+        explain: true,
+        out: None,
+        model: arguments.model,
+        paths: arguments.paths,
+    };
+    redact::run(&told, output)
+}
+
+fn documents(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let redaction = redaction(arguments.config.as_deref())?;
     let verdicts = arguments.model.verdicts(&redaction, output)?;
     let mut input = io::stdin().lock();

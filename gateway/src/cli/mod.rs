@@ -47,7 +47,8 @@ enum Command {
     Demo(demo::Arguments),
     /// List every fault of a configuration file.
     Check(check::Arguments),
-    /// Find personal data and secrets in JSON lines: {"id","text"} in, {"id","spans"} out.
+    /// Say where personal data and secrets stand in standard input, files or folders, or in documents
+    /// of JSON lines.
     Detect(detect::Arguments),
     /// Ask the gateway that runs here whether it is ready: exit 0 if it is, 1 if not.
     Health(health::Arguments),
@@ -134,7 +135,7 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
         Command::Up(arguments) => up::run(arguments, &mut output),
         Command::Check(arguments) => check::run(&arguments, &mut output),
         Command::Demo(arguments) => demo::run(&arguments, &mut output),
-        Command::Detect(arguments) => detect::run(&arguments, &mut output),
+        Command::Detect(arguments) => detect::run(arguments, &mut output),
         Command::Health(arguments) => health::run(&arguments, &mut output),
         Command::Redact(arguments) => redact::run(&arguments, &mut output),
         Command::Key(command) => key::run(command, &mut output),

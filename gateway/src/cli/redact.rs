@@ -26,22 +26,22 @@ use crate::model::Verdicts;
 pub(super) struct Arguments {
     /// A configuration whose redaction policy is used, instead of the built-in one.
     #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    pub(super) config: Option<PathBuf>,
     /// Instead of the text, a JSON line for each value: its place, label, rule, score, and
     /// whether the value itself, its key or the words beside it show what it is. Never the value;
     /// names of files are told as they are.
     #[arg(long)]
-    explain: bool,
+    pub(super) explain: bool,
     /// Write each file under its name into this folder, instead of all to standard output. The
     /// names stay as they are. No file that is there is replaced.
     #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    pub(super) out: Option<PathBuf>,
     #[command(flatten)]
-    model: Search,
+    pub(super) model: Search,
     /// Files, and folders with all that is in them but links; standard input if there is none, or
     /// for `-`.
     #[arg(value_name = "PATH")]
-    paths: Vec<PathBuf>,
+    pub(super) paths: Vec<PathBuf>,
 }
 
 pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
@@ -264,6 +264,49 @@ mod tests {
         let out = redacted(b"{\"db_password\":\"horse battery\"}\n{\"n\":1}\n").expect("redacted");
         assert!(!out.contains("horse"), "{out}");
         assert!(out.ends_with("\n{\"n\":1}\n"));
+    }
+
+    /// So many bytes at a time.
+    struct Bits<'t>(&'t [u8], usize);
+
+    impl Read for Bits<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let read = (&self.0[..self.1.min(self.0.len())]).read(into)?;
+            self.0 = &self.0[read..];
+            Ok(read)
+        }
+    }
+
+    #[test]
+    fn a_pipe_is_redacted_like_a_file_however_it_comes() {
+        let key = [
+            "-----BEGIN PRIV",
+            "ATE KEY-----\nMC4CAQAw\n-----END PRIV",
+            "ATE KEY-----\n",
+        ];
+        let text = format!(
+            "Dear Dr. Okafor,\nwrite to\njane.doe@example.com or 12 Elm Street,\nSpringfield, IL 62704.\n\
+             card: 4111 1111\n1111 1111\n{}{{\"password\":\"horse battery\"}}\n\
+             id,last_name,ssn\n1,okafor,512483071\n2,mensah,512483072\n{}\nSSN\n512483073\n",
+            key.concat(),
+            "nothing to see here\n".repeat(80),
+        );
+        let work = work(false);
+        let through = |flow, piece| {
+            let mut out = Vec::new();
+            let bits = Bits(text.as_bytes(), piece);
+            work.text(bits, flow, "-", &mut out).expect("redacted");
+            String::from_utf8(out).expect("UTF-8")
+        };
+        let whole = through(Flow::File, 1 << 20);
+        for value in [
+            "jane", "4111", "MC4", "horse", "okafor", "mensah", "51248307", "Elm",
+        ] {
+            assert!(!whole.contains(value), "{value}: {whole}");
+        }
+        for piece in [1, 7, 64, 1000] {
+            assert_eq!(through(Flow::Pipe, piece), whole, "{piece}");
+        }
     }
 
     #[test]

@@ -44,7 +44,8 @@ fn file(folder: &Path, text: &str) -> String {
 
 #[test]
 fn wrong_use_is_64_and_help_is_0() {
-    for arguments in [&["nonsense"][..], &[], &["check"], &["detect"], &["model"]] {
+    let both: &[&str] = &["detect", "--jsonl", "README.md"];
+    for arguments in [&["nonsense"][..], &[], &["check"], both, &["model"]] {
         let ran = run(arguments, "");
         assert_eq!(ran.status, 64, "{arguments:?}");
         assert!(!ran.err.is_empty(), "{arguments:?} says why");
@@ -125,6 +126,42 @@ fn detect_answers_a_line_for_a_line() {
         "{}",
         ran.err
     );
+}
+
+#[test]
+fn detect_tells_places_in_files_folders_and_pipes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(
+        folder.path().join("a.txt"),
+        "x\nmail jane.doe@example.com\n",
+    )
+    .expect("written");
+    std::fs::write(folder.path().join("b.csv"), "id,ssn\n1,512483071\n").expect("written");
+    let path = folder.path().display().to_string();
+    let ran = run(&["detect", "--no-model", &path], "");
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let told = |line: &str| -> (String, u64, u64) {
+        let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let number = |key: &str| line[key].as_u64().expect("a number");
+        (
+            line["label"].as_str().expect("a label").to_owned(),
+            number("line"),
+            number("start"),
+        )
+    };
+    let lines: Vec<_> = ran.out.lines().map(told).collect();
+    assert_eq!(
+        lines,
+        [("EMAIL".to_owned(), 2, 7), ("US_SSN".to_owned(), 2, 9)]
+    );
+    assert!(!ran.out.contains("jane") && !ran.out.contains("512483071"));
+    let ran = run(&["detect", "--no-model"], "a jane.doe@example.com");
+    assert_eq!(
+        (ran.status, told(&ran.out)),
+        (0, ("EMAIL".to_owned(), 1, 2))
+    );
+    std::fs::write(folder.path().join("c.bin"), b"\0").expect("written");
+    assert_eq!(run(&["detect", "--no-model", &path], "").status, 1);
 }
 
 #[test]

@@ -81,10 +81,7 @@ fn a_pipe_s_lines_come_as_soon_as_they_are_decided() {
         .map(|(l, r)| (*l, r.to_vec()))
         .unwrap();
     assert!(rest.len() > 30, "{rest:?}");
-    assert!(
-        rest.iter().all(|(taken, at)| taken - at < 3 * REACH),
-        "{rest:?}"
-    );
+    assert!(rest.iter().all(|(taken, at)| taken - at < 200), "{rest:?}");
     assert_eq!(last, (text.len(), text.len()));
     let lines = "{\"a\":1}\n".repeat(5);
     let at_once: Vec<_> = (1..=5).map(|n| (n * 8, n * 8)).collect();
