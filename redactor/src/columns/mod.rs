@@ -97,7 +97,8 @@ fn begun(line: &str, at: usize) -> Option<Table> {
     }
     let named = || each().filter(|name| !name.is_empty());
     let apart: BTreeSet<String> = named().map(str::to_lowercase).collect();
-    (apart.len() == named().count()).then_some(Table {
+    // One name and a comma: a line of a list in code.
+    (apart.len() >= 2 && apart.len() == named().count()).then_some(Table {
         form,
         head,
         width: names.len(),
@@ -174,7 +175,11 @@ impl Table {
             self.columns = Some(self.named(text));
         }
         let columns = self.columns.as_deref().unwrap_or_default();
-        judge(text, &cells, columns, found);
+        let figures = cells.iter().any(|cell| {
+            let cell = text.get(cell.clone()).unwrap_or_default();
+            cell.bytes().any(|b| b.is_ascii_digit() || b == b'@')
+        });
+        judge(text, (&cells, figures), columns, found);
         Some(end)
     }
 
@@ -208,8 +213,14 @@ impl Table {
     }
 }
 
-/// What the cells of a row are by the names of their columns.
-fn judge(text: &str, cells: &[Range<usize>], columns: &[Option<Column>], found: &mut Found) {
+/// What the cells of a row are by the names of their columns. In a row without `figures`, which may
+/// be one of code below one of code, only capitals begin a person's name.
+fn judge(
+    text: &str,
+    (cells, figures): (&[Range<usize>], bool),
+    columns: &[Option<Column>],
+    found: &mut Found,
+) {
     let named = || {
         let both = cells.iter().zip(columns);
         both.filter_map(|(cell, column)| {
@@ -223,7 +234,10 @@ fn judge(text: &str, cells: &[Range<usize>], columns: &[Option<Column>], found: 
         if column.needs_person() && !person {
             continue;
         }
-        if let Some(value) = column.judge(cell) {
+        let word = cell.starts_with(char::is_lowercase) && !figures;
+        if let Some(value) = column.judge(cell)
+            && !(word && value.label == Label::PERSON)
+        {
             found.push(start, start + value.length, value.label, value.score);
         }
     }

@@ -91,14 +91,14 @@ fn lists(
         match list(bytes, at + 1) {
             List::Whole(values, end) => {
                 if values.len() == columns.len() {
-                    judge(text, &values, columns, found);
+                    judge(text, (&values, true), columns, found);
                 }
                 at = end;
             }
             List::Open(values) => {
                 found.settled = found.settled.min(at);
                 found.head = Some(head);
-                judge(text, &values, columns, found);
+                judge(text, (&values, true), columns, found);
                 return bytes.len();
             }
             List::Long => return at + 1,
