@@ -44,6 +44,10 @@ mkdir -p fuzz/corpus/config
 { printf 0; cat policies/gatehouse.example.toml; } >fuzz/corpus/config/gatehouse.example.toml
 { printf 1; cat policies/redaction.toml; } >fuzz/corpus/config/redaction.toml
 
+# cargo-fuzz has no --locked of its own: if the lock file is up to date, it builds with what that says.
+cargo +nightly metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml >/dev/null ||
+  die "fuzz/Cargo.lock is not up to date: cargo metadata --manifest-path fuzz/Cargo.toml, then commit it"
+
 say "building ${targets[*]}"
 # Named, since cargo-fuzz builds for musl where it was itself installed as a static program.
 host="$(rustc -vV | sed -n 's/^host: //p')"
