@@ -19,16 +19,16 @@ pub(super) enum Kind {
 }
 
 /// A column whose name says what is in it.
-pub(super) struct Column {
+pub(crate) struct Column {
     name: String,
     kind: Kind,
 }
 
 /// A cell that is a value: how much of it, what it is, and with what confidence.
-pub(super) struct Value {
-    pub(super) length: usize,
-    pub(super) label: Label,
-    pub(super) score: u8,
+pub(crate) struct Value {
+    pub(crate) length: usize,
+    pub(crate) label: Label,
+    pub(crate) score: u8,
 }
 
 /// Longer names are sentences.
@@ -50,7 +50,7 @@ pub(super) fn may_name(cell: &str) -> bool {
 
 impl Column {
     /// What a column of this name holds, if that is anything of a person's or a secret.
-    pub(super) fn named(name: &str) -> Option<Column> {
+    pub(crate) fn named(name: &str) -> Option<Column> {
         let kind = kind(name)?;
         Some(Column {
             name: name.to_owned(),
@@ -78,12 +78,12 @@ impl Column {
     }
 
     /// Whether its cells need a row about a person.
-    pub(super) fn needs_person(&self) -> bool {
+    pub(crate) fn needs_person(&self) -> bool {
         matches!(self.kind, Kind::Contact)
     }
 
     /// What a cell is.
-    pub(super) fn judge(&self, cell: &str) -> Option<Value> {
+    pub(crate) fn judge(&self, cell: &str) -> Option<Value> {
         if cell.len() < 2 || cell.len() > LONGEST || stands_for_nothing(cell) {
             return None;
         }
@@ -290,7 +290,7 @@ fn dated(cell: &str) -> bool {
 /// A house's number and a word: what networks and memory call an address has no space.
 fn is_street(cell: &str) -> bool {
     let mut words = cell.split(|c: char| !c.is_alphanumeric());
-    let word = words.any(|word| word.chars().filter(|c| c.is_alphabetic()).count() >= 3);
+    let word = words.any(|word| word.chars().count() >= 3 && is_word(word));
     let number = cell.bytes().any(|b| b.is_ascii_digit());
     word && number
         && cell.contains(' ')

@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use self::cells::{Form, LONGEST, Row, row};
-use self::kind::{Column, may_name};
+pub(crate) use self::kind::Column;
+use self::kind::may_name;
 use crate::label::Label;
 use crate::rule::Hit;
 

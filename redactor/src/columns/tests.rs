@@ -55,6 +55,35 @@ fn lists_of_sql() {
 }
 
 #[test]
+fn a_key_of_json_is_such_a_name() {
+    let under = |key, text: &'static str| {
+        let field = crate::Field {
+            key: Some(key),
+            ..FIELD
+        };
+        let found = ENGINE.find(text, field).unwrap();
+        found
+            .first()
+            .map(|f| (f.label.as_str(), &text[f.start..f.end]))
+    };
+    assert_eq!(
+        under("dob", "19900102"),
+        Some(("DATE_OF_BIRTH", "19900102"))
+    );
+    assert_eq!(
+        under("address_line_1", " 4 Oak Row"),
+        Some(("ADDRESS", "4 Oak Row"))
+    );
+    for (key, text) in [
+        ("address", "0x7fff 12"),
+        ("address", "host-7:8080"),
+        ("date", "19900102"),
+    ] {
+        assert_eq!(under(key, text), None, "{key}: {text}");
+    }
+}
+
+#[test]
 fn a_name_is_a_person_s_where_the_row_is() {
     found(
         "name,email\nAda Lovelace,a@example.org\n",

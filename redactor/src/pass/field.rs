@@ -1,6 +1,7 @@
 //! Texts that are the whole value of a field: its key is their cue.
 
 use super::{JUDGED, Search, Sink};
+use crate::columns;
 use crate::finding::ScanError;
 use crate::label::Label;
 use crate::people;
@@ -28,6 +29,32 @@ impl Search<'_, '_> {
                 end: start + value.len(),
                 label,
                 score,
+                certain: false,
+            };
+            sink.hits.push((hit, "field"));
+        }
+    }
+
+    /// A short text under a key that could head a column of dates or streets.
+    pub(super) fn cell(&self, text: &str, sink: &mut Sink) {
+        let Some(key) = self.key.filter(|_| self.depth == 0) else {
+            return;
+        };
+        let value = text.trim();
+        if text.len() > KEYED || !value.bytes().any(|b| b.is_ascii_digit()) {
+            return;
+        }
+        let Some(column) = columns::Column::named(key).filter(|it| !it.needs_person()) else {
+            return;
+        };
+        sink.settled = 0;
+        if let Some(found) = column.judge(value) {
+            let start = text.len() - text.trim_start().len();
+            let hit = Hit {
+                start,
+                end: start + found.length,
+                label: found.label,
+                score: found.score,
                 certain: false,
             };
             sink.hits.push((hit, "field"));

@@ -72,6 +72,7 @@ impl Search<'_, '_> {
         self.columns(text, &mut sink);
         self.field(text, &mut sink);
         self.keyed(text, &mut sink)?;
+        self.cell(text, &mut sink);
         let mut pass = sink.map_back(source, &view);
         self.hidden(source, &mut pass)?;
         Ok(pass)

@@ -304,6 +304,16 @@ mod tests {
             "API_KEY",
             &[&token],
         );
+        let token = [
+            "IQoJb3JpZ2luX2VjEJr",
+            "//////////wEaCXVzLWVhc3QtMSJHMEUCIQDx",
+        ]
+        .concat();
+        found(
+            &format!("X-Amz-Security-Token: {token}\n"),
+            "API_KEY",
+            &[&token],
+        );
     }
 
     #[test]

@@ -210,7 +210,8 @@ pub(super) fn is_number(value: &str) -> bool {
 pub(super) fn looks_like_place(value: &str) -> bool {
     value.starts_with(['/', '.', '~', '@', ':'])
         || value.contains("://")
-        || value.matches('/').count() > 4
+        // Slashes in a row are zeros in base64.
+        || value.split('/').filter(|part| !part.is_empty()).count() > 5
         || value.rsplit('.').next().is_some_and(|ending| {
             value.contains('.')
                 && [

@@ -158,16 +158,17 @@ impl Scheme {
     }
 
     fn behind_cue(&self, candidate: &Candidate<'_>) -> Option<Hit> {
-        let cue = candidate.text.get(candidate.start..candidate.head)?;
+        let head = unglued(candidate);
+        let cue = candidate.text.get(candidate.start..head)?;
         let glued = !cue.ends_with(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric());
-        let next = candidate.text.as_bytes().get(candidate.head).copied();
+        let next = candidate.text.as_bytes().get(head).copied();
         let goes_on = glued && next.is_some_and(|b| b.is_ascii_alphanumeric());
         // `vine`, `cf45a736`: a longer word that only begins like a cue.
         let word = goes_on && (cue.len() < 4 || next.is_some_and(|b| b.is_ascii_alphabetic()));
         if word || (matches!(self.value, Value::Login) && !cue.contains(['=', ':', '>'])) {
             return None;
         }
-        let rest = candidate.text.get(candidate.head..candidate.end)?;
+        let rest = candidate.text.get(head..candidate.end)?;
         let (from, to) = self.value.read(rest)?;
         let value = rest.get(from..to).unwrap_or_default();
         let valid = self.check.is_some_and(|check| check(&self.compact(value)));
@@ -192,8 +193,8 @@ impl Scheme {
             return None;
         }
         Some(Hit {
-            start: candidate.head + from,
-            end: candidate.head + to,
+            start: head + from,
+            end: head + to,
             label: self.label,
             score: if valid { CHECKED } else { 90 },
             certain: false,
@@ -255,6 +256,32 @@ impl Scheme {
         }
         let valid = self.check?(&self.compact(matched));
         valid.then(|| candidate.whole(self.label, 84)).flatten()
+    }
+}
+
+/// Where the value begins. The words between a cue and its value may have taken the first letters
+/// of it: `user: to|kafor`.
+fn unglued(candidate: &Candidate<'_>) -> usize {
+    let head = candidate.head;
+    let cue = candidate
+        .text
+        .get(candidate.start..head)
+        .unwrap_or_default();
+    let bytes = cue.as_bytes();
+    let letters = bytes
+        .iter()
+        .rev()
+        .take_while(|b| b.is_ascii_alphabetic())
+        .count();
+    let before = bytes.get(..bytes.len() - letters).unwrap_or_default();
+    let next = candidate.text.as_bytes().get(head);
+    let inside = next.is_some_and(u8::is_ascii_alphanumeric);
+    let marked = before.iter().any(|b| b":=>".contains(b));
+    let apart = before.last().is_some_and(|b| b" \t:=>\"'`".contains(b));
+    if letters > 0 && inside && marked && apart {
+        head - letters
+    } else {
+        head
     }
 }
 

@@ -99,3 +99,18 @@ pub(super) const SCHEMES: &[Scheme] = &[
         check: None,
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::testing::{found, nothing};
+
+    #[test]
+    fn logins_that_begin_like_a_word_between_are_found() {
+        for login in ["tokafor", "isabella.w", "onwosu", "ashby7", "jdoe42"] {
+            for text in [format!("user: {login}\n"), format!("login={login} ok")] {
+                found(&text, "USERNAME", &[login]);
+            }
+        }
+        nothing("the user is to\nuser: the\n");
+    }
+}
