@@ -22,10 +22,7 @@ fn last_logged(house: &House, reference: &str) -> Logged {
 
 #[tokio::test]
 async fn the_log_was_ahead_and_the_chain_goes_on_behind_it() {
-    let dir = tempfile::tempdir().unwrap();
-    let house = House::open(dir.path());
-    let ann = caller("ann", "t");
-    let opened = house.sessions.open(&ann).await.unwrap();
+    let (dir, house, ann, opened) = scene().await;
     let id = opened.id.expose().as_str();
     let mut turn = house.sessions.turn(&ann, Some(id)).await.unwrap();
     record(&house, &mut turn, LOGGED).await.unwrap();
@@ -50,10 +47,7 @@ async fn the_log_was_ahead_and_the_chain_goes_on_behind_it() {
 
 #[tokio::test]
 async fn the_store_was_ahead_and_the_gap_is_declared() {
-    let dir = tempfile::tempdir().unwrap();
-    let house = House::open(dir.path());
-    let ann = caller("ann", "t");
-    let opened = house.sessions.open(&ann).await.unwrap();
+    let (dir, house, ann, opened) = scene().await;
     let id = opened.id.expose().as_str();
     let logged = [last_logged(&house, &opened.reference)];
     let mut turn = house.sessions.turn(&ann, Some(id)).await.unwrap();

@@ -79,10 +79,7 @@ async fn moved_states_and_keys_do_not_open() {
 
 #[tokio::test]
 async fn an_older_state_put_back_does_not_open() {
-    let dir = tempfile::tempdir().unwrap();
-    let house = House::open(dir.path());
-    let ann = caller("ann", "t");
-    let opened = house.sessions.open(&ann).await.unwrap();
+    let (_dir, house, ann, opened) = scene().await;
     let name = name(&opened.reference, "t");
     let old = row(&house, ROWS, &name);
     let mut turn = house
@@ -118,10 +115,7 @@ async fn an_older_state_put_back_does_not_open() {
 
 #[tokio::test]
 async fn without_its_key_a_session_is_gone() {
-    let dir = tempfile::tempdir().unwrap();
-    let house = House::open(dir.path());
-    let ann = caller("ann", "t");
-    let opened = house.sessions.open(&ann).await.unwrap();
+    let (_dir, house, ann, opened) = scene().await;
     let name = name(&opened.reference, "t");
     let state = row(&house, ROWS, &name);
     house

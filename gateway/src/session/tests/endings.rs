@@ -20,13 +20,10 @@ struct Scene {
 
 impl Scene {
     async fn set() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let house = House::open(dir.path());
-        let caller = caller("ann", "t");
-        let opened = house.sessions.open(&caller).await.unwrap();
+        let (_dir, house, caller, opened) = scene().await;
         Self {
             house,
-            _dir: dir,
+            _dir,
             caller,
             opened,
         }

@@ -9,10 +9,7 @@ const LOGGED: &str = "exchange.admitted";
 /// nothing is logged behind it, and no failure in between makes it forgotten.
 #[tokio::test]
 async fn nothing_is_logged_behind_a_gap_that_the_store_does_not_know() {
-    let dir = tempfile::tempdir().unwrap();
-    let house = House::open(dir.path());
-    let ann = caller("ann", "t");
-    let opened = house.sessions.open(&ann).await.unwrap();
+    let (_dir, house, ann, opened) = scene().await;
     let id = opened.id.expose().as_str();
     let mut turn = house.sessions.turn(&ann, Some(id)).await.unwrap();
     let lost = event(&turn, LOGGED);
@@ -44,10 +41,7 @@ async fn nothing_is_logged_behind_a_gap_that_the_store_does_not_know() {
 #[tokio::test]
 async fn a_failed_write_ends_the_turn_and_is_declared() {
     for fault in [Fault::Fails, Fault::FailsButPersists] {
-        let dir = tempfile::tempdir().unwrap();
-        let house = House::open(dir.path());
-        let ann = caller("ann", "t");
-        let opened = house.sessions.open(&ann).await.unwrap();
+        let (_dir, house, ann, opened) = scene().await;
         let id = opened.id.expose().as_str();
         let mut turn = house.sessions.turn(&ann, Some(id)).await.unwrap();
         let event = event(&turn, LOGGED);
@@ -112,10 +106,7 @@ async fn a_session_that_is_there_is_not_opened_again() {
 
 #[tokio::test]
 async fn what_the_log_did_not_take_is_declared() {
-    let dir = tempfile::tempdir().unwrap();
-    let house = House::open(dir.path());
-    let ann = caller("ann", "t");
-    let opened = house.sessions.open(&ann).await.unwrap();
+    let (_dir, house, ann, opened) = scene().await;
     let id = opened.id.expose().as_str();
     let mut turn = house.sessions.turn(&ann, Some(id)).await.unwrap();
     house.pages.refuse(true);
@@ -175,10 +166,7 @@ async fn what_the_log_did_not_take_is_declared() {
 
 #[tokio::test]
 async fn both_or_a_declared_gap() {
-    let dir = tempfile::tempdir().unwrap();
-    let house = House::open(dir.path());
-    let ann = caller("ann", "t");
-    let opened = house.sessions.open(&ann).await.unwrap();
+    let (_dir, house, ann, opened) = scene().await;
     let id = opened.id.expose().as_str();
     let made = |turn: &Turn, kind: &str| Event::from_bytes(event(turn, kind)).unwrap();
     let mut turn = house.sessions.turn(&ann, Some(id)).await.unwrap();
@@ -232,10 +220,7 @@ async fn both_or_a_declared_gap() {
 
 #[tokio::test]
 async fn a_write_that_was_abandoned_is_declared_and_its_number_not_used_again() {
-    let dir = tempfile::tempdir().unwrap();
-    let house = House::open(dir.path());
-    let ann = caller("ann", "t");
-    let opened = house.sessions.open(&ann).await.unwrap();
+    let (_dir, house, ann, opened) = scene().await;
     let id = opened.id.expose().as_str();
     let mut turn = house.sessions.turn(&ann, Some(id)).await.unwrap();
     let bytes = event(&turn, LOGGED);
@@ -276,10 +261,7 @@ async fn a_write_that_was_abandoned_is_declared_and_its_number_not_used_again() 
 
 #[tokio::test]
 async fn a_late_holder_changes_nothing() {
-    let dir = tempfile::tempdir().unwrap();
-    let house = House::open(dir.path());
-    let ann = caller("ann", "t");
-    let opened = house.sessions.open(&ann).await.unwrap();
+    let (_dir, house, ann, opened) = scene().await;
     let id = opened.id.expose().as_str();
     let mut late = house.sessions.turn(&ann, Some(id)).await.unwrap();
     // Two processes on one store: the second view has its own line and its own holder.

@@ -2,10 +2,7 @@ use super::*;
 
 #[tokio::test]
 async fn a_session_keeps_its_state_and_its_chain() {
-    let dir = tempfile::tempdir().unwrap();
-    let house = House::open(dir.path());
-    let ann = caller("ann", "t");
-    let opened = house.sessions.open(&ann).await.unwrap();
+    let (_dir, house, ann, opened) = scene().await;
     assert!(random::is_credential("gs_", opened.id.expose().as_bytes()));
     assert!(is_reference(&opened.reference));
     assert_eq!(opened.expires_us, NOW_US + 24 * 3_600_000_000);
@@ -224,10 +221,7 @@ async fn idle_and_absolute_ends() {
 
 #[tokio::test]
 async fn a_second_turn_waits_and_then_gives_up() {
-    let dir = tempfile::tempdir().unwrap();
-    let house = House::open(dir.path());
-    let ann = caller("ann", "t");
-    let opened = house.sessions.open(&ann).await.unwrap();
+    let (_dir, house, ann, opened) = scene().await;
     let id = opened.id.expose().as_str();
     let first = house.sessions.turn(&ann, Some(id)).await.unwrap();
     assert!(matches!(

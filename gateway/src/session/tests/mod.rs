@@ -155,6 +155,15 @@ impl House {
     }
 }
 
+/// A caller with an open session, in a directory of their own.
+pub(super) async fn scene() -> (tempfile::TempDir, House, Caller, Opened) {
+    let dir = tempfile::tempdir().unwrap();
+    let house = House::open(dir.path());
+    let ann = caller("ann", "t");
+    let opened = house.sessions.open(&ann).await.unwrap();
+    (dir, house, ann, opened)
+}
+
 pub(super) fn caller(name: &str, tenant: &str) -> Caller {
     Caller {
         key_id: format!("k_{name}"),
