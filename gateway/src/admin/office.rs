@@ -17,6 +17,7 @@ use crate::{
     registry::{CachePolicy, Condition, Database, EmbeddedRegistry, Keyring, Registry},
     session::{
         self, Journal, Logged, Sessions,
+        index::EmbeddedIndex,
         store::{EmbeddedStore, SharedStore},
     },
 };
@@ -276,6 +277,10 @@ impl Vault {
         let sessions = Sessions::new(session::Parts {
             store,
             registry: Arc::clone(&self.registry),
+            index: Arc::new(EmbeddedIndex::new(
+                Arc::clone(&self.database),
+                Arc::clone(&self.clock),
+            )),
             keyring: Arc::clone(&self.keyring),
             journal,
             clock: Arc::clone(&self.clock),

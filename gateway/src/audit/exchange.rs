@@ -25,6 +25,8 @@ pub struct Admitted<'a> {
     pub config: [u8; 32],
     /// How long the exchange may take in all, in microseconds: it is settled by then.
     pub limit_us: u64,
+    /// How the request came to its session: `ambiguous`, `matched`, `new` or `sent`.
+    pub continuity: &'static str,
     /// What screening did.
     pub redaction: Redaction<'a>,
     /// Micro-USD set aside for the exchange, where a budget applies.
@@ -89,6 +91,7 @@ impl Admitted<'_> {
             .sha256("build", &self.build)
             .sha256("cfg", &self.config);
         draft.put().integer("limit_us", self.limit_us);
+        draft.word("continuity", self.continuity);
         draft.put().object("red", |red| self.redaction.write(red));
         if let Some(reserved) = self.reserved_uusd {
             draft

@@ -35,6 +35,7 @@ fn text(event: &Event) -> String {
 
 fn admitted<'a>(model: &'a str, found: &'a BTreeMap<Label, u32>) -> Admitted<'a> {
     Admitted {
+        continuity: "sent",
         request: "r_1",
         subject: subject(),
         who: who(),
@@ -85,7 +86,7 @@ fn an_admission_as_the_format_has_it() {
         concat!(
             r#"{{"kind":"exchange.admitted","rid":"r_1","sid":"s_1","sseq":17,"sprev":"{}","#,
             r#""prin":"p_1","tok":"c_1","tenant":"t_1","src":{{"ip_h":"a_1","edge_ids":1}},"#,
-            r#""policy":"sha256:{}","build":"sha256:{}","cfg":"sha256:{}","limit_us":600000000,"#,
+            r#""policy":"sha256:{}","build":"sha256:{}","cfg":"sha256:{}","limit_us":600000000,"continuity":"sent","#,
             r#""red":{{"status":"done","visited":5,"checked":4,"skipped":3,"unvisited":0,"#,
             r#""rules":"sha256:{}","found":[{{"label":"EMAIL","n":2}}],"in_h":"{}","out_h":"{}"}},"#,
             r#""up":{{"provider":"openai","api":"openai_chat","model":"gpt-4o"}},"#,

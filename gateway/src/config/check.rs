@@ -248,6 +248,8 @@ impl<'e> Check<'e> {
             absolute: self.duration("sessions.absolute", raw.absolute.as_deref(), or.absolute),
             lease: self.duration("sessions.lease", raw.lease.as_deref(), or.lease),
             wait: self.duration("sessions.wait", raw.wait.as_deref(), or.wait),
+            continuity: raw.continuity.unwrap_or(or.continuity),
+            require_session: raw.require_session.unwrap_or(or.require_session),
         };
         if sessions.absolute < sessions.idle {
             self.faults

@@ -158,6 +158,10 @@ pub struct Sessions {
     pub lease: Duration,
     /// How long a second turn waits for the first, before it gets a 409.
     pub wait: Duration,
+    /// Whether a request without an id is given the session that its conversation belongs to.
+    pub continuity: bool,
+    /// Whether a request without an id is refused.
+    pub require_session: bool,
 }
 
 /// The audit log.
@@ -263,6 +267,8 @@ impl Default for Sessions {
             absolute: Duration::from_secs(24 * 3600),
             lease: Duration::from_secs(60),
             wait: Duration::from_secs(10),
+            continuity: true,
+            require_session: false,
         }
     }
 }

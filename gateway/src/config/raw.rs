@@ -88,6 +88,8 @@ pub(super) struct RawSessions {
     pub(super) absolute: Option<String>,
     pub(super) lease: Option<String>,
     pub(super) wait: Option<String>,
+    pub(super) continuity: Option<bool>,
+    pub(super) require_session: Option<bool>,
 }
 
 #[derive(Default, Deserialize)]

@@ -121,6 +121,7 @@ impl Gateway {
             build: self.digests.build,
             config: self.digests.config,
             limit_us: clock::micros(self.config.timeouts.exchange),
+            continuity: turn.continuity().word(),
             redaction: Redaction {
                 visited: u64::from(receipt.visited),
                 checked: u64::from(receipt.checked),

@@ -8,11 +8,11 @@ use gatehouse_redactor::json::{Document, Kind};
 use super::Gateway;
 use super::inbound::Head;
 use super::receive::Received;
-use super::refuse::{Refusal, absent_refusal};
+use super::refuse::{Refusal, absent_refusal, refusal};
 use crate::auth::Caller;
-use crate::protocol::{Facts, Protocol};
+use crate::protocol::{Facts, Protocol, conversation};
 use crate::reject::{Code, Rejection};
-use crate::session::Turn;
+use crate::session::{Message, Turn};
 
 /// The member of a body that names a session. It never reaches a provider.
 pub(super) const SESSION_ID: &str = "session_id";
@@ -27,7 +27,8 @@ pub(super) struct Bound {
 }
 
 impl Gateway {
-    /// Takes the turn of the session that the body names, or of a new one.
+    /// Takes the turn of the session that the body names, else of the one that the conversation belongs
+    /// to, else of a new one.
     pub(super) async fn bind(
         &self,
         protocol: &dyn Protocol,
@@ -51,7 +52,22 @@ impl Gateway {
             },
         };
         let (head, caller, body) = request.into_parts();
-        match self.sessions.turn(&caller, session.as_deref()).await {
+        let turn = match session {
+            Some(id) => self.sessions.turn(&caller, Some(&id)).await,
+            None if self.config.sessions.require_session => {
+                let rejection = Rejection::new(Code::SessionRequired).parameter(SESSION_ID);
+                return Err(refusal(head, Some(caller), rejection));
+            }
+            None if self.config.sessions.continuity => {
+                let messages = conversation(root).into_iter().map(|said| Message {
+                    by_model: said.by_model,
+                    digest: said.digest,
+                });
+                self.sessions.resume(&caller, messages.collect()).await
+            }
+            None => self.sessions.turn(&caller, None).await,
+        };
+        match turn {
             Ok(turn) => Ok(Bound {
                 head,
                 caller,

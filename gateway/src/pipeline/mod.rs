@@ -91,7 +91,7 @@ impl Gateway {
         let _active = Counted::in_gauge(&self.metrics.exchanges);
         let (id, started) = (inbound.id().clone(), inbound.started());
         match self.handle(protocol, inbound, &mut slot).await {
-            Ok(relay) => relay.run(slot).await,
+            Ok(relay) => Box::pin(relay.run(slot)).await,
             Err(mut refusal) => {
                 self.metrics
                     .ended(protocol.api(), Outcome::Refused, started.elapsed());

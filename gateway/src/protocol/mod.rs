@@ -4,12 +4,14 @@
 //! field: a field that a provider adds tomorrow is text, and is searched.
 
 mod anthropic;
+mod history;
 mod openai_chat;
 mod place;
 #[cfg(test)]
 mod tests;
 
 pub use anthropic::Anthropic;
+pub use history::{Said, Spoken, conversation};
 pub use openai_chat::OpenAiChat;
 pub use place::{Place, Step};
 
@@ -190,6 +192,9 @@ pub trait Protocol: gatehouse_redactor::body::Schema + Send + Sync {
 
     /// Whether the event says nothing once dropped parts are gone, and must not be sent.
     fn is_hidden(&self, event: Node<'_>, facts: &Facts) -> bool;
+
+    /// The message in a whole reply that a client goes on with, if there is one and no other.
+    fn reply_message<'d>(&self, root: Node<'d>) -> Option<Node<'d>>;
 
     /// Whether an event may hold a [`Part::Head`]: a quick look that spares most events a walk.
     fn may_be_head(&self, event: Node<'_>) -> bool;

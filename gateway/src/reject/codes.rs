@@ -122,6 +122,8 @@ codes! {
     SessionFull = "session_full", 409, Policy, Retry::No, "The session holds too many values; open a new one";
     /// Unknown, foreign, expired and revoked look the same.
     SessionNotFound = "session_not_found", 404, Caller, Retry::No, "There is no such session";
+    /// The configuration asks for a session id, and there is none.
+    SessionRequired = "session_required", 400, Caller, Retry::No, "A session_id is required";
     /// The session store or its keys cannot be used.
     SessionUnavailable = "session_unavailable", 503, Gateway, Retry::After(1), "Sessions are unavailable";
     /// The gateway is stopping.

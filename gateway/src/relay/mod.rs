@@ -63,12 +63,15 @@ struct Rest {
     deadline: Instant,
     /// The session's reference, for the reply's head.
     session: Option<String>,
+    /// Whether the conversation's next request is to be recognised by the reply.
+    listens: bool,
 }
 
 impl Admitted {
     /// What settles the exchange, and the rest.
     fn split(self) -> (Settlement, Rest) {
         let session = Some(self.turn.reference().to_owned());
+        let listens = self.turn.follows();
         let settlement = Settlement {
             request: self.request,
             trace: self.trace,
@@ -81,6 +84,7 @@ impl Admitted {
             vault: self.vault,
             deadline: self.deadline,
             session,
+            listens,
         };
         (settlement, rest)
     }
@@ -136,13 +140,16 @@ pub struct Shared {
 
 impl Shared {
     /// A search of one reply, with the values of its session.
-    fn search<'s>(&'s self, facts: &'s Facts, vault: &'s Vault) -> ReplySearch<'s> {
+    fn search<'s>(&'s self, rest: &'s Rest) -> ReplySearch<'s> {
         let limits = gatehouse_redactor::json::Limits {
             depth: self.limits.depth,
             leaves: self.limits.leaves,
         };
         let rules = (self.engine.as_ref(), self.policy.as_ref());
-        let search = ReplySearch::new(self.protocol, facts, rules, vault, limits);
+        let mut search = ReplySearch::new(self.protocol, &rest.facts, rules, &rest.vault, limits);
+        if rest.listens {
+            search.listen();
+        }
         match self.is_read() {
             true => search.with_model(self.verdicts.finder(&self.tenant)),
             false => search,

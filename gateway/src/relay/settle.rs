@@ -50,6 +50,9 @@ impl Settlement {
         for text in &findings.signed {
             self.turn.remember_signed(text);
         }
+        if let Some(reply) = findings.said.filter(|_| end.ending == Ending::Done) {
+            Box::pin(self.turn.heard(reply)).await;
+        }
         self.count(shared, &findings, end);
         let event = self.event(&findings, end).or_else(|error| {
             // That it ended is worth more than what was in it.

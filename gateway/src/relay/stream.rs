@@ -44,14 +44,14 @@ pub(super) async fn run(admitted: Admitted, mut answer: Answer, shared: &Shared,
     let request = settlement.request.clone();
     let (sender, body) = ReplyBody::channel(DEPTH);
     let mut channel = Channel {
-        search: shared.search(&rest.facts, &rest.vault),
+        search: shared.search(&rest),
         reader: Reader::new(shared.limits.event),
         sender: sender.clone(),
         guard: Guard::new(shared.lease, rest.deadline, shared.cut.clone()),
         idle: shared.timeouts.idle,
         is_read: shared.is_read(),
     };
-    let finish = if slot.answer(events(body), rest.session) {
+    let finish = if slot.answer(events(body), rest.session.clone()) {
         channel.pump(&mut answer, &mut settlement.turn).await
     } else {
         Finish::CallerGone

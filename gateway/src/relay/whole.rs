@@ -32,7 +32,7 @@ pub(super) async fn run(
 ) {
     let (mut settlement, rest) = admitted.split();
     let request = settlement.request.clone();
-    let mut search = shared.search(&rest.facts, &rest.vault);
+    let mut search = shared.search(&rest);
     let read = shared.is_read();
     let (mut upstream_status, mut attempts) = (None, 1);
     let outcome = match answer {

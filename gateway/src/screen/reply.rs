@@ -19,8 +19,10 @@ pub use self::events::Flow;
 use self::pieces::Pieces;
 use self::told::{Called, Told};
 use super::finished;
-use crate::protocol::{ChannelId, Closes, Facts, FieldId, Memory, Part, Place, Protocol, Usage};
-use crate::reject::{Code, Rejection};
+use crate::protocol::{
+    ChannelId, Closes, Facts, FieldId, Memory, Part, Place, Protocol, Spoken, Usage,
+};
+use crate::reject::{Code, Rejection, Shape};
 use crate::wire::sse;
 
 /// What a reply turned out to hold.
@@ -34,6 +36,8 @@ pub struct Findings {
     pub signed: Vec<String>,
     /// Token counts, if the provider gave any.
     pub usage: Usage,
+    /// What the model said, as the caller is shown it, if it was listened for and can be recognised.
+    pub said: Option<[u8; 32]>,
 }
 
 /// The search of one reply.
@@ -62,6 +66,8 @@ pub struct ReplySearch<'s> {
     findings: Findings,
     /// Keys and words that hold nothing.
     plain: HashSet<String>,
+    /// What the caller is shown of the model's words.
+    spoken: Option<Spoken>,
 }
 
 /// What one walk over a document keeps in hand.
@@ -111,6 +117,7 @@ impl<'s> ReplySearch<'s> {
             memory: Memory::default(),
             findings: Findings::default(),
             plain: HashSet::new(),
+            spoken: None,
         }
     }
 
@@ -122,6 +129,11 @@ impl<'s> ReplySearch<'s> {
             model: Some(model),
             ..self
         }
+    }
+
+    /// Listens to what the model says, so that the conversation's next request is recognised.
+    pub fn listen(&mut self) {
+        self.spoken = Some(Spoken::new(self.protocol.shape() == Shape::OpenAi));
     }
 
     /// A whole reply, or a provider's error.
@@ -144,7 +156,13 @@ impl<'s> ReplySearch<'s> {
             names,
         };
         self.walk(root, &Place::default(), walk, &mut splice)?;
-        Ok(splice.finish().into())
+        let shown = splice.finish();
+        if self.spoken.take().is_some() {
+            let shown = self.parse(&shown)?;
+            let message = self.protocol.reply_message(shown.root());
+            self.findings.said = message.and_then(|message| Spoken::of(message).finish());
+        }
+        Ok(shown.into())
     }
 
     /// The end of the search.
@@ -155,6 +173,12 @@ impl<'s> ReplySearch<'s> {
         let called = self.called.values().map(Called::receipt);
         for receipt in channels.chain(pieces).chain(told).chain(called) {
             self.findings.receipt.add(receipt);
+        }
+        if let Some(mut spoken) = self.spoken {
+            for (id, tool) in &self.memory.tools {
+                spoken.name(*id, tool);
+            }
+            self.findings.said = spoken.finish();
         }
         self.findings
     }
@@ -274,6 +298,9 @@ impl<'s> ReplySearch<'s> {
         } else {
             self.channels.insert(id, channel);
         }
+        if let Some(spoken) = &mut self.spoken {
+            spoken.hear(id, &shown);
+        }
         if shown != text {
             splice.set_text(node, &shown);
         }
@@ -304,6 +331,9 @@ impl<'s> ReplySearch<'s> {
             let held = channel.finish(&self.context(names)).map_err(blocked)?;
             self.findings.receipt.add(channel.receipt());
             if !held.is_empty() {
+                if let Some(spoken) = &mut self.spoken {
+                    spoken.hear(id, &held);
+                }
                 let (name, data) = self.protocol.delta(id, &held, &self.memory);
                 frames.extend_from_slice(&sse::write(name.map(str::as_bytes), &data));
             }

@@ -10,7 +10,8 @@ use gatehouse_envelope::{
 use zeroize::Zeroizing;
 
 use super::{
-    SessionError, SessionState, Sessions, SignedBlocks,
+    Continuity, SessionError, SessionState, Sessions, SignedBlocks,
+    continuity::History,
     turn::{Location, Turn},
 };
 use crate::{
@@ -47,6 +48,7 @@ impl Sessions {
             vault: Zeroizing::default(),
             signed: SignedBlocks::default(),
             verdicts: Vec::new(),
+            history: History::default(),
         };
         let names = self.log_names(&caller.tenant).await?;
         let event = SessionOpen {
@@ -77,6 +79,9 @@ impl Sessions {
             broken: false,
             overtaken: false,
             expires_us: None,
+            continuity: Continuity::New,
+            followed: None,
+            renamed: None,
             _place: None,
         };
         Ok((turn, id, event))

@@ -131,6 +131,7 @@ impl Sessions {
             }
         }
         self.forget_ended().await?;
+        self.shared.index.sweep().await?;
         Ok(swept)
     }
 

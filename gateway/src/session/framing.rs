@@ -109,6 +109,16 @@ impl Turn {
     pub async fn settle(mut self, event: Event) -> Result<(), SessionError> {
         let (number, bytes) = (self.state.link.sseq, event.bytes().to_vec());
         let journal = Arc::clone(&self.shared.journal);
+        let index = Arc::clone(&self.shared.index);
+        let renamed = self.renamed.take();
+        // What the session itself does not say in the end is not believed, so both at once will do.
+        let indexing = async {
+            if let Some(renamed) = renamed
+                && let Err(error) = index.rename(renamed).await
+            {
+                tracing::warn!(%error, "a conversation will not be recognised");
+            }
+        };
         let storing = async {
             if self.overtaken {
                 return Err(SessionError::Conflict);
@@ -116,7 +126,7 @@ impl Turn {
             self.finish(&bytes).await
         };
         // The log first: what it is handed stands even if the store's part breaks off.
-        let (logged, stored) = tokio::join!(journal.take(event.clone()), storing);
+        let (logged, stored, ()) = tokio::join!(journal.take(event.clone()), storing, indexing);
         let chained = self.state.link.sseq > number;
         match logged {
             Ok(()) if chained => self.logged(number),

@@ -51,7 +51,8 @@ impl Sessions {
         drop(free);
         // A fault is no use of the session: it ends when it would have.
         let expires_us = Some(loaded.expires_us);
-        let turn = self.lease(location, loaded, expires_us).await?;
+        let patience = self.shared.limits.wait;
+        let turn = Box::pin(self.lease(location, loaded, expires_us, patience)).await?;
         turn.release().await
     }
 }

@@ -7,10 +7,12 @@
 
 mod begin;
 mod chain;
+mod continuity;
 mod end;
 mod error;
 mod find;
 mod framing;
+pub mod index;
 mod journal;
 mod mend;
 mod queue;
@@ -31,6 +33,7 @@ use gatehouse_envelope::{
 
 pub use crate::audit::{Link, SessionEnding};
 pub use begin::is_reference;
+pub use continuity::{Continuity, Message};
 pub use end::Swept;
 pub use error::{Absence, SessionError};
 pub use find::SessionView;
@@ -86,6 +89,8 @@ pub struct Parts {
     pub store: SharedStore,
     /// Where wrapped keys are kept.
     pub registry: Arc<dyn Registry>,
+    /// Where sessions are found by their conversations.
+    pub index: Arc<dyn index::Index>,
     /// The tenants' keys.
     pub keyring: Arc<Keyring>,
     /// The log.
@@ -99,6 +104,7 @@ pub struct Parts {
 struct Shared {
     store: SharedStore,
     registry: Arc<dyn Registry>,
+    index: Arc<dyn index::Index>,
     keyring: Arc<Keyring>,
     journal: Arc<dyn Journal>,
     clock: Arc<dyn Clock>,
@@ -132,6 +138,7 @@ impl Sessions {
         let shared = Shared {
             store: parts.store,
             registry: parts.registry,
+            index: parts.index,
             keyring: parts.keyring,
             journal: parts.journal,
             clock: parts.clock,

@@ -1,7 +1,7 @@
 //! After a crash: bringing the store up to what the log has.
 
 use super::{
-    SessionError, Sessions, chain,
+    Continuity, SessionError, Sessions, chain,
     store::{Acquired, Durable, Lease},
     turn::{Head, Location, Turn},
 };
@@ -84,6 +84,9 @@ impl Sessions {
             overtaken: false,
             // A crash is no use of the session: it ends when it would have.
             expires_us: Some(row.expires_us),
+            continuity: Continuity::Sent,
+            followed: None,
+            renamed: None,
             _place: None,
             location,
         };

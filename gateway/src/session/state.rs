@@ -5,11 +5,14 @@ use std::collections::VecDeque;
 use gatehouse_envelope::{digest::sha256, secret};
 use zeroize::{Zeroize, Zeroizing};
 
+use super::continuity::History;
 use crate::audit::Link;
 
 /// The first byte of every encoded state of this version.
-const FORMAT: u8 = 2;
-/// The version before, which had no verdicts.
+const FORMAT: u8 = 3;
+/// The version before, which had no history.
+const WITHOUT_HISTORY: u8 = 2;
+/// The one before that, which had no verdicts either.
 const WITHOUT_VERDICTS: u8 = 1;
 /// How many digests of signed blocks are kept. An older block is merely searched again when it
 /// comes back, and refused if something is found in it.
@@ -45,6 +48,8 @@ pub struct SessionState {
     pub signed: SignedBlocks,
     /// What was found in the session's texts, as `model` writes it: places, never text.
     pub verdicts: Vec<u8>,
+    /// What the conversation was, in digests.
+    pub(super) history: History,
 }
 
 /// Digests of texts that the provider sent signed or encrypted, byte for byte.
@@ -78,7 +83,8 @@ impl SessionState {
     /// The version byte, then each field in the order of the declaration: numbers in 64 bits
     /// big-endian, everything of variable length preceded by its length or count in 32 bits.
     pub(super) fn encode(&self) -> Zeroizing<Vec<u8>> {
-        let lists = self.vault.len() + self.verdicts.len() + 32 * self.signed.0.len();
+        let digests = 32 * self.signed.0.len() + 16 * self.history.recent.len();
+        let lists = self.vault.len() + self.verdicts.len() + digests;
         let size = 256 + self.principal.len() + lists;
         // Large enough from the start, so that growing leaves no copy behind.
         let mut out = Writer(Zeroizing::new(Vec::with_capacity(
@@ -102,6 +108,12 @@ impl SessionState {
             out.raw(digest);
         }
         out.bytes(&self.verdicts);
+        out.raw(&self.history.whole);
+        out.raw(&self.history.end);
+        out.count(self.history.recent.len());
+        for message in &self.history.recent {
+            out.raw(message);
+        }
         out.0
     }
 
@@ -109,7 +121,7 @@ impl SessionState {
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, Unreadable> {
         let mut from = Reader(bytes);
         let [format] = from.array::<1>()?;
-        if !matches!(format, FORMAT | WITHOUT_VERDICTS) {
+        if !matches!(format, FORMAT | WITHOUT_HISTORY | WITHOUT_VERDICTS) {
             return Err(Unreadable);
         }
         let state = Self {
@@ -128,6 +140,14 @@ impl SessionState {
             verdicts: match format {
                 WITHOUT_VERDICTS => Vec::new(),
                 _ => from.bytes()?.to_vec(),
+            },
+            history: match format {
+                FORMAT => History {
+                    whole: from.array()?,
+                    end: from.array()?,
+                    recent: from.list(Reader::array)?.into(),
+                },
+                _ => History::default(),
             },
         };
         if from.0.is_empty() {
@@ -230,16 +250,25 @@ mod tests {
             vault: Zeroizing::new(vault.to_vec()),
             signed,
             verdicts: vault.iter().rev().copied().collect(),
+            history: History {
+                whole: [3; 32],
+                end: [4; 32],
+                recent: vault.iter().map(|byte| [*byte; 16]).collect(),
+            },
         }
     }
 
     #[test]
-    fn a_state_of_the_version_before_is_read() {
+    fn states_of_the_versions_before_are_read() {
         let mut state = state("p", b"vault", Vec::new(), &[]);
-        state.verdicts.clear();
+        state.history = History::default();
         let mut bytes = state.encode().to_vec();
-        let without = bytes.len() - 4;
-        bytes.truncate(without);
+        bytes.truncate(bytes.len() - 68);
+        bytes[0] = WITHOUT_HISTORY;
+        let again = SessionState::decode(&bytes).unwrap();
+        assert_eq!(again.verdicts, state.verdicts);
+        assert_eq!(again.history, History::default());
+        bytes.truncate(bytes.len() - 4 - state.verdicts.len());
         bytes[0] = WITHOUT_VERDICTS;
         let again = SessionState::decode(&bytes).unwrap();
         assert_eq!(again.vault.as_slice(), b"vault");
@@ -281,6 +310,7 @@ mod tests {
             prop_assert_eq!(again.vault.as_slice(), state.vault.as_slice());
             prop_assert!(again.signed == state.signed && again.gaps == state.gaps);
             prop_assert_eq!(&again.verdicts, &state.verdicts);
+            prop_assert_eq!(&again.history, &state.history);
             prop_assert!(SessionState::decode(&bytes[..cut.index(bytes.len())]).is_err());
             let mut longer = bytes.to_vec();
             longer.push(0);

@@ -6,7 +6,7 @@ use gatehouse_envelope::keys::SessionKeys;
 use tokio::time::Instant;
 
 use super::{
-    Absence, SessionError, SessionState, Sessions,
+    Absence, Continuity, SessionError, SessionState, Sessions,
     begin::subject,
     find::{Loaded, unseal},
     queue::Place,
@@ -25,19 +25,21 @@ impl Sessions {
         location: Location,
         peeked: Loaded,
     ) -> Result<Turn, SessionError> {
-        self.lease(location, peeked, None).await
+        let patience = self.shared.limits.wait;
+        Box::pin(self.lease(location, peeked, None, patience)).await
     }
 
-    /// The same; with `expires_us` the session ends then, as if it had not been used.
+    /// The same within `patience`; with `expires_us` the session ends then, as if it had not been used.
     pub(super) async fn lease(
         &self,
         location: Location,
         peeked: Loaded,
         expires_us: Option<i64>,
+        patience: Duration,
     ) -> Result<Turn, SessionError> {
         let shared = &self.shared;
-        let deadline = Instant::now() + shared.limits.wait;
-        let place = shared.queue.wait(&location.name, shared.limits.wait).await;
+        let deadline = Instant::now() + patience;
+        let place = shared.queue.wait(&location.name, patience).await;
         let place = place.ok_or(SessionError::Busy)?;
         let (fence, row) = loop {
             match shared
@@ -103,6 +105,9 @@ impl Sessions {
             broken: false,
             overtaken: false,
             expires_us: None,
+            continuity: Continuity::Sent,
+            followed: None,
+            renamed: None,
             _place: Some(place),
             location,
         }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use gatehouse_envelope::{keys::SessionKeys, seal::Context};
 
 use super::{
-    SessionError, SessionState, Shared,
+    Continuity, SessionError, SessionState, Shared,
+    continuity::Followed,
+    index::Renamed,
     queue::Place,
     state::after,
     store::{Durable, Lease, StoreError, Write},
@@ -95,6 +97,12 @@ pub struct Turn {
     pub(super) overtaken: bool,
     /// Set where a write is no use of the session and must not lengthen its life.
     pub(super) expires_us: Option<i64>,
+    /// How the turn came to its session.
+    pub(super) continuity: Continuity,
+    /// The conversation, where the caller sent no id.
+    pub(super) followed: Option<Followed>,
+    /// What the index is told at the end.
+    pub(super) renamed: Option<Renamed>,
     /// The line behind this turn moves on when it is dropped.
     pub(super) _place: Option<Place>,
 }

@@ -12,6 +12,7 @@ mod arrows;
 mod bad;
 mod canaries;
 mod cli;
+mod continuity;
 #[cfg(feature = "model")]
 mod conversation;
 mod endings;

@@ -93,6 +93,10 @@ impl Protocol for Anthropic {
         false
     }
 
+    fn reply_message<'d>(&self, root: Node<'d>) -> Option<Node<'d>> {
+        root.get("content").map(|_| root)
+    }
+
     fn may_be_head(&self, event: Node<'_>) -> bool {
         match kind(event).as_deref() {
             Some("content_block_delta") => reply::has_signature(event),

@@ -157,6 +157,12 @@ impl Protocol for OpenAiChat {
                 .is_some_and(|choices| choices.children().next().is_none())
     }
 
+    fn reply_message<'d>(&self, root: Node<'d>) -> Option<Node<'d>> {
+        let mut choices = children(root.get("choices"));
+        let only = choices.next().filter(|_| choices.next().is_none())?;
+        only.get("message")
+    }
+
     fn may_be_head(&self, event: Node<'_>) -> bool {
         reply::may_be_head(event)
     }

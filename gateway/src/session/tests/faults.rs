@@ -269,6 +269,7 @@ async fn a_late_holder_changes_nothing() {
         sessions: Sessions {
             shared: Arc::new(Shared {
                 store: house.sessions.shared.store.clone(),
+                index: house.sessions.shared.index.clone(),
                 registry: house.sessions.shared.registry.clone(),
                 keyring: house.sessions.shared.keyring.clone(),
                 journal: house.pages.clone(),

@@ -1,5 +1,6 @@
 //! Sessions on the real embedded store, with a log that only remembers.
 
+mod continuity;
 mod crash;
 mod damage;
 mod endings;
@@ -18,7 +19,10 @@ use crate::{
     audit::{BookError, Event, Later, Unconfirmed},
     clock::TestClock,
     registry::{CachePolicy, Database, EmbeddedRegistry},
-    session::store::{EmbeddedStore, faulty::Faulty},
+    session::{
+        index::EmbeddedIndex,
+        store::{EmbeddedStore, faulty::Faulty},
+    },
 };
 
 /// A log in memory that can be told to refuse.
@@ -130,6 +134,7 @@ impl House {
         let sessions = Sessions::new(Parts {
             store: faults.clone(),
             registry,
+            index: Arc::new(EmbeddedIndex::new(database.clone(), clock.clone())),
             keyring: Arc::new(keyring),
             journal: pages.clone(),
             clock: clock.clone(),

@@ -1,0 +1,53 @@
+//! Which sessions a conversation may be: names made of keyed digests, and the references of sessions
+//! beside them.
+
+mod embedded;
+#[cfg(test)]
+pub(crate) mod suite;
+
+use async_trait::async_trait;
+
+pub use embedded::EmbeddedIndex;
+
+use crate::registry::RegistryError;
+
+/// References under one name. Past this the name says nothing any more.
+pub const MOST: usize = 16;
+
+/// What stands under a name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entries {
+    /// References of sessions, ended ones too until their time is over.
+    pub references: Vec<String>,
+    /// There were more than [`MOST`], so some may be missing.
+    pub crowded: bool,
+}
+
+/// Names of a session that take the place of others.
+pub struct Renamed {
+    /// The session's reference.
+    pub reference: String,
+    /// No longer its names.
+    pub old: Vec<String>,
+    /// Its names from now on.
+    pub new: Vec<String>,
+    /// When they are forgotten, in microseconds since 1970 (UTC).
+    pub expires_us: i64,
+}
+
+/// References of sessions by names that are keyed digests.
+///
+/// A name may have several references: it is for whoever asks to see which of the sessions is meant.
+/// Entries are hints that the session itself must confirm, so a crash may lose the newest. What `rename` wrote is found by every later `find`; expired
+/// entries never are.
+#[async_trait]
+pub trait Index: Send + Sync {
+    /// What stands under a name.
+    async fn find(&self, name: &str) -> Result<Entries, RegistryError>;
+
+    /// Puts a session under its new names and takes it from the old ones, all at once.
+    async fn rename(&self, renamed: Renamed) -> Result<(), RegistryError>;
+
+    /// Forgets what has expired.
+    async fn sweep(&self) -> Result<(), RegistryError>;
+}
