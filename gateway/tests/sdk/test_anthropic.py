@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import uuid
 
 import anthropic
 import pytest
@@ -271,3 +272,24 @@ def test_a_reply_that_breaks_off_raises(scripted):
     with pytest.raises(anthropic.InternalServerError) as info:
         ask(scripted, "c")
     error(info, 502)
+
+
+# -- conversations --------------------------------------------------------------------------------
+
+def test_a_streamed_tool_loop_without_an_id_stays_in_its_session(echo):
+    messages = [{"role": "user", "content": f"Send it to {uuid.uuid4().hex}@example.com"}]
+    sessions = set()
+    for turn in range(3):
+        tools = {"tools": TOOLS, "tool_choice": {"type": "any"}} if turn == 0 else {}
+        with client(echo).messages.stream(
+            model="echo-1", max_tokens=100, messages=messages, **tools
+        ) as stream:
+            reply = stream.get_final_message()
+            sessions.add(stream.response.headers["x-gatehouse-session"])
+        messages.append({"role": "assistant", "content": reply.content})
+        results = [
+            {"type": "tool_result", "tool_use_id": block.id, "content": "sent"}
+            for block in reply.content if block.type == "tool_use"
+        ]
+        messages.append({"role": "user", "content": results or "thanks"})
+    assert len(sessions) == 1

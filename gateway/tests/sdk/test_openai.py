@@ -5,6 +5,7 @@ import concurrent.futures
 import json
 import re
 import threading
+import uuid
 
 import openai
 import pytest
@@ -324,3 +325,27 @@ def test_a_reply_that_breaks_off_raises(scripted):
     with pytest.raises(openai.InternalServerError) as info:
         client(scripted).chat.completions.create(model="m", messages=ASK)
     error(info, 502, "provider_truncated")
+
+
+# -- conversations --------------------------------------------------------------------------------
+
+def test_a_tool_loop_without_an_id_stays_in_its_session(echo):
+    messages = [{"role": "user", "content": f"Send it to {uuid.uuid4().hex}@example.com"}]
+    sessions = set()
+    for turn in range(3):
+        tools = {"tools": TOOLS, "tool_choice": "required"} if turn == 0 else {}
+        raw = client(echo).chat.completions.with_raw_response.create(
+            model="echo-1", messages=messages, **tools
+        )
+        sessions.add(raw.headers["x-gatehouse-session"])
+        message = raw.parse().choices[0].message
+        messages.append(message)
+        if message.tool_calls:
+            results = [
+                {"role": "tool", "tool_call_id": call.id, "content": "sent"}
+                for call in message.tool_calls
+            ]
+            messages += results
+        else:
+            messages.append({"role": "user", "content": "thanks"})
+    assert len(sessions) == 1
