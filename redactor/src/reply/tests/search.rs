@@ -23,6 +23,23 @@ fn key_block(lines: usize) -> String {
 }
 
 #[test]
+fn rows_of_tables_are_searched_as_they_come() {
+    let session = Session::new();
+    let note = "a note that keeps the names of columns out of sight";
+    let rows = |number: [&str; 2]| {
+        let [one, two] = number;
+        format!(
+            "So:\nid,note,ssn\n1,\"{note},\n{note}\",{one}\n2,{note} {note},{two}\n\nEnd, and so on"
+        )
+    };
+    let values = ["512483071", "512483072"];
+    assert_eq!(session.text(&rows(values), &values), rows(["<US_SSN>"; 2]));
+    let list =
+        |number| format!("INSERT INTO t (a, ssn) VALUES\n(1, 'x'), ('{note} {note}', {number});");
+    assert_eq!(session.text(&list(values[0]), &values), list("<US_SSN>"));
+}
+
+#[test]
 fn numbers_and_words_in_context() {
     let session = Session::new();
     assert_eq!(
