@@ -27,6 +27,9 @@ pub(super) struct Arguments {
     /// A configuration whose redaction policy is used, instead of the built-in one.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Under the policy as this tenant has it.
+    #[arg(long, value_name = "NAME", conflicts_with = "jsonl")]
+    tenant: Option<String>,
     #[command(flatten)]
     model: Search,
     /// Files, and folders with all that is in them but links; standard input if there is none, or
@@ -49,6 +52,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> Result<(), Failu
         config: arguments.config,
         explain: true,
         out: None,
+        tenant: arguments.tenant.unwrap_or_default(),
         model: arguments.model,
         paths: arguments.paths,
     };

@@ -3,24 +3,22 @@
 use std::io::Write;
 
 use gatehouse_redactor::json::{Document, Kind, Limits, Node};
-use gatehouse_redactor::{Action, Asked, Field, Finder as _, Finding, Policy};
+use gatehouse_redactor::{Action, Asked, Field, Finder, Finding, Policy};
 
 use super::Failure;
 use super::blocks::{Block, FIELD};
 use super::headed::Headed;
-use crate::model::Verdicts;
 
 /// Writes a line for each value of the block that the policy does not leave.
 pub(super) fn block(
     block: Block<'_>,
     name: &str,
     policy: &Policy,
-    verdicts: &Verdicts,
+    finder: &dyn Finder,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
-    let verdicts = verdicts.finder("");
     let finder = Headed {
-        finder: &verdicts,
+        finder,
         head: block.head,
     };
     let found = match Document::parse(block.text.as_bytes(), &Limits::default()) {

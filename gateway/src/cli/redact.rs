@@ -36,6 +36,14 @@ pub(super) struct Arguments {
     /// names stay as they are. No file that is there is replaced.
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
+    /// Under the policy as this tenant has it.
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub(super) tenant: String,
     #[command(flatten)]
     pub(super) model: Search,
     /// Files, and folders with all that is in them but links; standard input if there is none, or
@@ -51,6 +59,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         redaction,
         names: Names::random()?,
         explain: arguments.explain,
+        tenant: arguments.tenant.clone(),
     };
     if is_standard_input(&arguments.paths) {
         if arguments.out.is_some() {
@@ -122,6 +131,7 @@ struct Work {
     verdicts: Verdicts,
     names: Names,
     explain: bool,
+    tenant: String,
 }
 
 impl Work {
@@ -149,7 +159,9 @@ impl Work {
         let Redaction { policies, engine } = &self.redaction;
         blocks::each(input, flow, engine, |block| {
             if self.explain {
-                explain::block(block, name, policies.base(), &self.verdicts, out)?;
+                let policy = policies.of(&self.tenant);
+                let finder = self.verdicts.finder(&self.tenant);
+                explain::block(block, name, policy, &finder, out)?;
             } else {
                 out.write_all(self.without_values(block)?.as_bytes())?;
             }
@@ -164,14 +176,14 @@ impl Work {
         // A vault of its own for each block keeps the memory bounded; the key makes equal tokens.
         let mut vault = Vault::new();
         let Redaction { policies, engine } = &self.redaction;
-        let finder = &self.verdicts.finder("");
+        let finder = &self.verdicts.finder(&self.tenant);
         let means = Means {
             engine,
             finder: &Headed {
                 finder,
                 head: block.head,
             },
-            policy: policies.base(),
+            policy: policies.of(&self.tenant),
             names: &self.names,
         };
         let redacted = redact_text(block.text, FIELD, means, &mut vault);
@@ -211,6 +223,7 @@ mod tests {
             redaction,
             names: Names::random().expect("a key"),
             explain,
+            tenant: String::new(),
         }
     }
 
@@ -367,6 +380,7 @@ mod tests {
         let arguments = Arguments {
             config: None,
             explain: false,
+            tenant: String::new(),
             model: Search::none(),
             out: Some(to.path().to_owned()),
             paths: vec![from.path().to_owned()],

@@ -165,6 +165,22 @@ fn detect_tells_places_in_files_folders_and_pipes() {
 }
 
 #[test]
+fn files_are_redacted_as_a_tenant_s_policy_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let policy = folder.path().join("policy.toml");
+    std::fs::write(&policy, "[tenant.shop]\nprofile = 'secrets-only'\n").expect("written");
+    let text = format!("config_version = 1\nredaction = '{}'\n", policy.display());
+    let config = file(folder.path(), &text);
+    let redacted = |more: &[&str]| {
+        let start = ["redact", "--no-model", "--config", &config];
+        run(&[&start, more].concat(), "a jane.doe@example.com\n").out
+    };
+    assert!(redacted(&[]).starts_with("a <EMAIL_"));
+    assert_eq!(redacted(&["--tenant", "shop"]), "a jane.doe@example.com\n");
+    assert!(redacted(&["--tenant", "other"]).starts_with("a <EMAIL_"));
+}
+
+#[test]
 fn detect_answers_what_stands_before_a_bad_line_and_names_it() {
     let input = "{\"id\":1,\"text\":\"a.b@example.org\"}\n\n{\"id\":1,\"id\":2,\"text\":\"x\"}\n";
     let ran = run(&["detect", "--jsonl"], input);
