@@ -10,7 +10,7 @@ use super::uncased::{Place, Script, script};
 /// Characters that foreign names are written with and Chinese words rarely.
 const SOUNDS: &str = "埃爾尔克德特斯拉瑪玛莉娜妮薩萨諾诺貝贝茲兹茨莎萊莱倫伦羅罗姆穆蒂迪弗菲費费霍伊艾奧奥洛麗丽莫勒芬蓋盖赫坎柯科卡凱凯肯庫库奎昆蕾琳盧卢魯鲁露曼蒙默納纳奈瑙涅紐纽歐欧帕龐庞佩珀喬乔瓊琼瑞塞賽赛瑟舍絲丝塔泰坦陶廷托陀瓦威韋韦維维沃烏乌希錫锡謝谢辛欣耶尤澤泽扎札詹芝娃朵黛戴登杜恩戈圭哈亨嘉迦賈贾傑杰朗勞劳邁迈麥麦梅尼寧宁珊妲婭娅";
 /// Characters that such names hold as well, and many words.
-const OTHERS: &str = "阿達达巴馬马安比多加林里西布伯博波邦班拜查狄果喀夸來来利路律摩墨拿頓顿圖图丹法佛福甘岡冈格根基吉簡简康考孔蘭兰雷連连列芒門门米內内密森沙施舒索提湯汤溫温魏休雅亞亚揚扬祖佐普桑";
+const OTHERS: &str = "金文修柳根阿達达巴馬马安比多加林里西布伯博波邦班拜查狄果喀夸來来利路律摩墨拿頓顿圖图丹法佛福甘岡冈格根基吉簡简康考孔蘭兰雷連连列芒門门米內内密森沙施舒索提湯汤溫温魏休雅亞亚揚扬祖佐普桑";
 /// Characters that given names are made of.
 const GIVEN: &str = "伟偉芳娜敏静靜丽麗强強磊军軍洋勇艳艷杰傑娟涛濤明超秀霞刚剛桂英华華玉萍红紅玲芬燕彬鹏鵬浩凯凱辉輝健俊峰斌宇飞飛龙龍晨阳陽鑫建志文武东東春梅兰蘭莲蓮珍贞貞莉淑惠慧雪琳晶欣怡婷颖穎璐佳嘉琪瑶瑤倩雯雅诗詩涵梓轩軒博睿泽澤宏鸿鴻德仁义義礼禮忠孝勤祥瑞福康宁寧泉继繼承宗耀光炳炎坤乾振兴興荣榮昌盛世清海松柏森树樹芝菊云雲霖霆震宝寶庆慶喜美凤鳳鹤鶴翠碧青丹彤虹旭晓曉昕昊昱晖暉曦辰君立民胜勝良善诚誠孟仲伯达達远遠思琴豪雄虎威勋勳國国生";
 /// Characters behind which a foreign name is the name of a place, a people or an institution.
@@ -288,7 +288,7 @@ impl Place<'_> {
 
 /// Small words in front of who does something or has it done.
 fn leads(c: char) -> bool {
-    "和與与及由讓让給给向對对被稱称叫是而但後后時时使的說说跟同將将把".contains(c)
+    "和與与及由讓让給给向對对被稱称叫是而但後后時时使的說说跟同將将把以".contains(c)
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub(super) fn known(word: &str, inflects: impl Fn() -> bool) -> Kind {
     }
 }
 
-/// What surnames of Poland and its neighbours end in, in all cases.
+/// What surnames of Slavic and neighbouring languages end in, in all cases.
 const ENDINGS: &[&str] = &[
     "ski",
     "ska",
@@ -79,12 +79,42 @@ const ENDINGS: &[&str] = &[
     "енко",
     "ук",
     "чук",
+    "shvili",
+    "auskas",
+    "chuk",
+    "enko",
+    "ovich",
+    "evich",
+    "kov",
+    "lov",
+    "rov",
+    "tov",
+    "nov",
+    "mov",
+    "sov",
+    "zov",
+    "chev",
+    "yev",
+    "kova",
+    "lova",
+    "rova",
+    "tova",
+    "mova",
+    "nsen",
+    "rsen",
+    "tsen",
+    "ksen",
+];
+
+/// Endings that no other words have, so that short names are known by them too.
+const SHORTER: &[&str] = &[
+    "ić", "ića", "iću", "ićem", "ová", "ové", "ovou", "sson", "dóttir", "ienė", "aitė", "ytė",
 ];
 
 /// By the last byte of an ending: the bytes that stand before it, by their five low bits.
 static ENDS: LazyLock<[u32; 256]> = LazyLock::new(|| {
     let mut ends = [0; 256];
-    for ending in ENDINGS {
+    for ending in ENDINGS.iter().chain(SHORTER) {
         if let [.., last, end] = ending.as_bytes()
             && let Some(ends) = ends.get_mut(usize::from(*end))
         {
@@ -94,7 +124,7 @@ static ENDS: LazyLock<[u32; 256]> = LazyLock::new(|| {
     ends
 });
 
-/// Whether a word ends as surnames of Poland and its neighbours do, in any case.
+/// Whether a word ends as surnames of Slavic and neighbouring languages do, in any case.
 pub(super) fn slavic_surname(word: &str) -> bool {
     let [.., last, end] = word.as_bytes() else {
         return false;
@@ -103,10 +133,11 @@ pub(super) fn slavic_surname(word: &str) -> bool {
     let possible = ENDS
         .get(usize::from(*end))
         .is_some_and(|ends| ends & bit != 0);
-    possible
-        && word.len() > 6
-        && word.chars().count() > 6
-        && ENDINGS.iter().any(|ending| word.ends_with(ending))
+    if !possible || word.len() < 5 {
+        return false;
+    }
+    let (letters, ends) = (word.chars().count(), |ending: &&str| word.ends_with(ending));
+    (letters > 6 && ENDINGS.iter().any(ends)) || (letters > 4 && SHORTER.iter().any(ends))
 }
 
 /// Endings of Slavic cases with the letters that the plain form ends in instead.
@@ -172,6 +203,29 @@ const FORMS: &[(&str, &[&str])] = &[
     ("u", &["a", "", "o"]),
     ("o", &["a"]),
     ("a", &[""]),
+    ("ию", &["ий"]),
+    ("ия", &["ий"]),
+    ("ием", &["ий"]),
+    ("ья", &["ий", "ья"]),
+    ("ову", &["ов"]),
+    ("еву", &["ев"]),
+    ("овым", &["ов"]),
+    ("евым", &["ев"]),
+    ("ину", &["ин"]),
+    ("иным", &["ин"]),
+    // Hungarian: to, with, from, about somebody.
+    ("nak", &[""]),
+    ("nek", &[""]),
+    ("val", &[""]),
+    ("vel", &[""]),
+    ("tól", &[""]),
+    ("től", &[""]),
+    ("hoz", &[""]),
+    ("hez", &[""]),
+    ("ról", &[""]),
+    ("ről", &[""]),
+    ("nál", &[""]),
+    ("nél", &[""]),
     ("ом", &["", "а"]),
     ("ой", &["а"]),
     ("ого", &["ий"]),

@@ -33,6 +33,8 @@ const HAN_TITLES: &[&str] = &[
     "主任",
     "律师",
     "律師",
+    "護士",
+    "护士",
     "总经理",
     "太太",
 ];
@@ -102,8 +104,10 @@ impl Place<'_> {
                 && count > 0
                 && (ends || count == 2)
                 && !given.contains(|c| NO_NAME.contains(c));
+            // `王小明先生` inside a sentence: two characters that no sentence is made of.
+            let given_two = count == 2 && !given.contains(|c| NO_NAME.contains(c));
             if (titled
-                && (border || field || known || count == 0)
+                && (border || field || known || given_two || count == 0)
                 && self.surname_alone(border, count))
                 || named
                 || filled

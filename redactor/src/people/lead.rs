@@ -52,13 +52,14 @@ impl Lead {
             true => kind(&word.replace(['_', '-'], "")),
             false => kind(word),
         };
-        let marked = marks.contains([':', '=', '"', '>', '|']);
+        let marked = marks.contains([':', '=', '"', '>', '|', '?']);
         let broken = marks.contains('\n');
         match kinds {
             _ if kinds.is(Kind::TITLE) && !broken && !marked && !marks.contains(',') => Lead::Title,
             _ if kinds.is(Kind::FIELD) && marked => Lead::Field,
             _ if kinds.is(Kind::LABEL) && marked => Lead::Label,
-            _ if kinds.is(Kind::LEADS) => Lead::Word,
+            // `self.called = False`
+            _ if kinds.is(Kind::LEADS) && !marks.contains('=') => Lead::Word,
             _ if marks == " " && says(kept, begin, kinds) => Lead::Said,
             _ => Lead::Nothing,
         }
@@ -109,8 +110,8 @@ fn without_marks(near: &str) -> &str {
     let mut kept = near;
     while let Some(last) = kept.as_bytes().last() {
         let rest = match last {
-            b' ' | b'\t' | b'"' | b'\'' | b'>' | b':' | b'=' | b'|' | b'*' | b'(' | b'.' | b','
-            | b'\n' | b'[' | b'\\' => kept.get(..kept.len() - 1),
+            b' ' | b'\t' | b'"' | b'\'' | b'>' | b':' | b'?' | b'=' | b'|' | b'*' | b'(' | b'.'
+            | b',' | b'\n' | b'[' | b'\\' => kept.get(..kept.len() - 1),
             0x80.. => kept.strip_suffix(['„', '“', '«']),
             _ => None,
         };

@@ -53,14 +53,18 @@ impl Kind {
 }
 
 const GIVEN: &str = include_str!("../../data/names/given.txt");
+const GIVEN_WORLD: &str = include_str!("../../data/names/given-world.txt");
 const GIVEN_WORDS: &str = include_str!("../../data/names/given-words.txt");
 const SURNAMES: &str = include_str!("../../data/names/surnames.txt");
+const SURNAMES_WORLD: &str = include_str!("../../data/names/surnames-world.txt");
 const SURNAME_WORDS: &str = include_str!("../../data/names/surname-words.txt");
 
 const LISTS: &[(&str, u32)] = &[
     (GIVEN, Kind::GIVEN.0),
+    (GIVEN_WORLD, Kind::GIVEN.0),
     (GIVEN_WORDS, Kind::GIVEN.0 | Kind::WORD.0),
     (SURNAMES, Kind::SURNAME.0),
+    (SURNAMES_WORLD, Kind::SURNAME.0),
     (SURNAME_WORDS, Kind::SURNAME.0 | Kind::COMMON.0),
     (super::words::TITLES, Kind::TITLE.0 | Kind::STOP.0),
     (super::words::FIELDS, Kind::FIELD.0),

@@ -9,6 +9,7 @@ mod address;
 mod foreign;
 mod forms;
 mod han;
+mod han_address;
 mod lead;
 mod lists;
 mod plain;
@@ -87,6 +88,13 @@ pub(crate) fn is_name(value: &str) -> bool {
         kind.is(Kind::SURNAME) || kind.is(Kind::GIVEN)
     };
     may_be_name(value) && words().count() >= 2 && words().all(capital) && words().any(known)
+}
+
+/// Whether the lists know a word as a name and as nothing else.
+#[cfg(feature = "model")]
+pub(crate) fn is_listed(word: &str) -> bool {
+    let kind = kind(word);
+    (kind.is(Kind::GIVEN) || kind.is(Kind::SURNAME)) && repeats(word)
 }
 
 /// Whether a word of a name names the same person where it stands alone. `Page` and `Mark` stand

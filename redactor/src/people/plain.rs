@@ -193,20 +193,6 @@ impl<'t> Reader<'t> {
         self.ends(end).then_some(Name { end, score: 86 })
     }
 
-    /// A word that a name often follows: the lists have to know a part of it, or a comma ends it.
-    fn maybe_led(&mut self, first: Word<'t>, lead: Lead) -> Option<Name> {
-        let first = self.dotted(first);
-        let (end, known) = self.tail(first, true);
-        let listed = first.kind.is(Kind::GIVEN) || first.kind.is(Kind::SURNAME) || known;
-        let greeted = lead == Lead::Word
-            && end == first.end
-            && first.text.len() > 2
-            && matches!(self.byte(end), Some(b',' | b'\n') | None);
-        let place = first.kind.is(Kind::PLACE) && !known;
-        let sure = (listed && !place) || greeted;
-        (sure && self.ends(end) && !first.shouts()).then_some(Name { end, score: 78 })
-    }
-
     /// `Given Surname`, `Given I. de la Surname`.
     fn given_first(&mut self, start: usize, first: Word<'t>) -> Option<Name> {
         let word = first.kind.is(Kind::WORD) || first.kind.is(Kind::PLACE);
@@ -352,8 +338,12 @@ impl<'t> Reader<'t> {
         let sure =
             first.kind.is(Kind::GIVEN) && !first.kind.is(Kind::WORD) && !first.kind.is(Kind::PLACE);
         let before = self.text.get(..start).unwrap_or_default();
+        // `"script": "Tale"`: the value of a field that no person is in.
+        if before.ends_with("\": \"") && self.byte(first.end) == Some(b'"') {
+            return None;
+        }
         // Slavic surnames in their cases, where no other name or adjective touches them.
-        let ends_so = slavic_surname(first.text);
+        let ends_so = slavic_surname(first.text) && !first.kind.is(Kind::PLACE);
         if !sure && !ends_so {
             return None;
         }

@@ -7,6 +7,10 @@ use super::lists::Kind;
 const LONGEST: usize = 40;
 /// Bytes before a name in which letters show the language.
 const LANGUAGE: usize = 160;
+/// What names of Hungarian end in where others have a small word before them.
+const HUNGARIAN: &[&str] = &[
+    "nak", "nek", "val", "vel", "tól", "től", "hoz", "hez", "ról", "ről",
+];
 /// Words of a name behind its first.
 const MOST: usize = 5;
 /// Words that are kept.
@@ -109,6 +113,9 @@ impl<'t> Reader<'t> {
         if self.ascii {
             return false;
         }
+        if HUNGARIAN.iter().any(|ending| word.ends_with(ending)) {
+            return true;
+        }
         let from = start.saturating_sub(LANGUAGE);
         let before = self.text.as_bytes().get(from..start).unwrap_or_default();
         let telling = |b: &u8| matches!(b, 0xC4 | 0xC5 | 0xD0 | 0xD1);
@@ -143,6 +150,7 @@ impl<'t> Reader<'t> {
     /// whether the lists know one of the words.
     pub(super) fn tail(&mut self, first: Word<'t>, unknown: bool) -> (usize, bool) {
         let (mut end, mut known, mut surname) = (first.end, false, false);
+        let mut lettered = false;
         let mut at = first.end;
         for _ in 0..MOST {
             let Some(word) = self.next_word(at) else {
@@ -151,6 +159,7 @@ impl<'t> Reader<'t> {
             let capital = word.text.starts_with(char::is_uppercase);
             let initial = capital && word.text.chars().count() == 1;
             if initial && !surname {
+                lettered = true;
                 at = word.end + usize::from(self.byte(word.end) == Some(b'.'));
                 continue;
             }
@@ -169,7 +178,9 @@ impl<'t> Reader<'t> {
                 break;
             }
             let alike = word.shouts() == first.shouts() || first.text.len() <= 2;
-            let fits = capital && word.well_cased() && !word.kind.is(Kind::STOP) && alike;
+            // `Brad L Key`: behind an initial a word is a surname too.
+            let stop = word.kind.is(Kind::STOP) && !(lettered && word.kind.is(Kind::SURNAME));
+            let fits = capital && word.well_cased() && !stop && alike;
             let common = word.kind.is(Kind::WORD) || word.kind.is(Kind::COMMON);
             let plain = listed && (unknown || !common);
             if !fits || !(plain || (unknown && !surname && word.text.chars().count() > 2)) {

@@ -1,5 +1,5 @@
-//! Names that are written small, as in chat: only where nothing near has a capital, and only a
-//! given name with a surname behind it.
+//! Names that are written small, as in chat: only where nothing near has a capital. A given name
+//! with a surname behind it, whoever a title or a verb leads to, and given names in sentences.
 
 use super::Found;
 use super::lists::{Kind, kind};
@@ -34,11 +34,11 @@ pub(super) fn find(reader: &mut Reader<'_>, from: usize, to: Option<usize>, foun
             .take_while(|b| b.is_ascii_lowercase())
             .count();
         at = start + length + 1;
-        if length < SHORTEST || !bordered(bytes, start) || !spaced(bytes, start + length) {
+        if length < SHORTEST || !bordered(bytes, start) || !ended(bytes, start + length) {
             continue;
         }
         reader.cut = false;
-        let name = given(reader, start, length);
+        let name = name(reader, start, length);
         // A capital that comes within reach would say that names have one here.
         let open = to.is_none() && name.is_some_and(|end| end + BEHIND > text.len());
         if open || reader.cut {
@@ -57,14 +57,128 @@ fn bordered(bytes: &[u8], start: usize) -> bool {
     before.is_none_or(|b| matches!(b, b' ' | b'\n' | b'"' | b'(' | b'\t' | b','))
 }
 
-/// Whether one space follows; at the end of the text it may.
-fn spaced(bytes: &[u8], end: usize) -> bool {
-    bytes.get(end).is_none_or(|b| *b == b' ')
+/// Whether a word ends here as in a sentence.
+fn ended(bytes: &[u8], end: usize) -> bool {
+    bytes.get(end).is_none_or(|b| {
+        matches!(
+            b,
+            b' ' | b',' | b'.' | b'?' | b'!' | b'\'' | b'\n' | b'\\' | b'"'
+        )
+    })
 }
 
-fn given(reader: &mut Reader<'_>, start: usize, length: usize) -> Option<usize> {
-    let word = reader.text.get(start..start + length)?;
+/// The end of the name that begins with this word.
+fn name(reader: &mut Reader<'_>, start: usize, length: usize) -> Option<usize> {
+    let end = start + length;
+    let word = reader.text.get(start..end)?;
     let known = kind(word);
+    if is_given(known)
+        && reader.byte(end) == Some(b' ')
+        && let Some(surname) = reader.word(end + 1).filter(|word| surnamed(*word))
+        && reader.ends(surname.end)
+    {
+        return Some(surname.end);
+    }
+    let led = led(reader.text, start);
+    if led == Led::Nothing && !(is_given(known) && length > SHORTEST) {
+        return None;
+    }
+    let surname = match reader.byte(end) {
+        Some(b' ') => reader.word(end + 1),
+        _ => None,
+    };
+    let surname = surname.filter(|word| word.text.starts_with(char::is_lowercase));
+    let listed = surname.filter(|word| word.kind.is(Kind::SURNAME) && reader.ends(word.end));
+    let free = known == Kind::default() || is_given(known) || surname_alone(known);
+    let sure = listed.filter(|word| surnamed(*word));
+    // `my name is janice beneventi.`: nothing but a surname ends a sentence so.
+    let last = surname.filter(|word| {
+        word.kind == Kind::default()
+            && word.text.chars().count() >= SHORTEST
+            && closes(reader, word.end)
+    });
+    match led {
+        // `mr. chad farmer`: whatever they are called.
+        Led::Title if !known.is(Kind::STOP) => Some(listed.map_or(end, |word| word.end)),
+        // `ask thandiwe villalobos`
+        Led::Verb if (free || known.is(Kind::GIVEN)) && sure.is_some() => sure.map(|word| word.end),
+        Led::Verb if is_given(known) && last.is_some() => last.map(|word| word.end),
+        _ => (is_given(known)
+            && length > SHORTEST
+            && reader.ends(end)
+            && is_prose(reader.text, start, end))
+        .then_some(end),
+    }
+}
+
+/// Whether a sentence or a part of one ends here.
+fn closes(reader: &mut Reader<'_>, end: usize) -> bool {
+    match (reader.byte(end), reader.byte(end + 1)) {
+        (None | Some(b'\n' | b',' | b'?' | b'!' | b'"'), _) => true,
+        (Some(b'.'), next) => next.is_none_or(|b| b == b' ' || b == b'\n'),
+        _ => false,
+    }
+}
+
+/// What stands before a name that is written small.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Led {
+    Nothing,
+    Title,
+    Verb,
+}
+
+const TITLES: &[&str] = &[
+    "mr", "mrs", "ms", "dr", "miss", "prof", "herr", "frau", "señora", "signora",
+];
+/// Whom somebody is asked for, written to or told about.
+const VERBS: &[&str] = &[
+    "ask", "asked", "tell", "told", "email", "mail", "call", "called", "ping", "contact", "invite",
+    "remind", "message", "meet", "met", "named", "name", "is", "user", "says", "said", "from",
+    "by", "to", "with", "for", "dear", "hi", "hello", "hey", "thanks", "cc", "assign", "owner",
+    "manager",
+];
+
+fn led(text: &str, start: usize) -> Led {
+    let Some(head) = text.get(..start).and_then(|head| head.strip_suffix(' ')) else {
+        return Led::Nothing;
+    };
+    let head = head.strip_suffix(['.', ':', ',', '?']).unwrap_or(head);
+    let from = head.floor_char_boundary(head.len().saturating_sub(12));
+    let near = head.get(from..).unwrap_or_default();
+    let word = near
+        .rsplit([' ', '\n', '"', '('])
+        .next()
+        .unwrap_or_default();
+    match word {
+        word if TITLES.contains(&word) => Led::Title,
+        word if VERBS.contains(&word) => Led::Verb,
+        _ => Led::Nothing,
+    }
+}
+
+/// Whether words of a sentence stand around, and no marks of code, paths or fields.
+fn is_prose(text: &str, start: usize, end: usize) -> bool {
+    let from = text.floor_char_boundary(start.saturating_sub(BEHIND));
+    let to = text.floor_char_boundary(text.len().min(end.saturating_add(BEHIND)));
+    let (Some(head), Some(rest)) = (text.get(from..start), text.get(end..to)) else {
+        return false;
+    };
+    let marks = |part: &str| part.contains(|c: char| "{}[]<>=:;_/\\|#$%^*+~`@&".contains(c));
+    // `--name samantha`
+    let flags = |part: &str| part.contains(" -") || part.starts_with('-');
+    let words = |part: &str| part.split(' ').filter(|word| word.len() > 1).count();
+    let alone = |c: char| !c.is_alphanumeric() && c != '-' && c != ':';
+    !marks(head)
+        && !marks(rest)
+        && !flags(head)
+        && !flags(rest)
+        && words(head) + words(rest) > 2
+        && head.chars().next_back().is_none_or(alone)
+        && rest.chars().next().is_none_or(alone)
+}
+
+fn is_given(known: Kind) -> bool {
     let doubtful = [
         Kind::WORD,
         Kind::PLACE,
@@ -72,15 +186,11 @@ fn given(reader: &mut Reader<'_>, start: usize, length: usize) -> Option<usize> 
         Kind::COMMON,
         Kind::LEADS,
     ];
-    if !known.is(Kind::GIVEN) || doubtful.into_iter().any(|doubt| known.is(doubt)) {
-        return None;
-    }
-    reader.byte(start + length)?;
-    let surname = reader.word(start + length + 1)?;
-    if !surnamed(surname) || !reader.ends(surname.end) {
-        return None;
-    }
-    Some(surname.end)
+    known.is(Kind::GIVEN) && !doubtful.into_iter().any(|doubt| known.is(doubt))
+}
+
+fn surname_alone(known: Kind) -> bool {
+    known.is(Kind::SURNAME) && !known.is(Kind::COMMON) && !known.is(Kind::STOP)
 }
 
 fn surnamed(word: Word<'_>) -> bool {
@@ -114,12 +224,35 @@ mod tests {
             "PERSON",
             &["tobias kowalski"],
         );
+        found(
+            "my name is janice beneventi.",
+            "PERSON",
+            &["janice beneventi"],
+        );
+        found(
+            "i think samantha is out for the day",
+            "PERSON",
+            &["samantha"],
+        );
+        found(
+            "pls ask qwandile villalobos for access",
+            "PERSON",
+            &["qwandile villalobos"],
+        );
+        found(
+            "this is mr. chad farmer, who are you",
+            "PERSON",
+            &["chad farmer"],
+        );
     }
 
     #[test]
     fn where_capitals_are_used_they_are_needed() {
         nothing("We asked hannah lindqvist about it.");
         nothing("let hannah = lindqvist.len(); drop(hannah)");
+        nothing("docker run --name samantha nginx");
+        nothing("samantha");
+        nothing("error: host samantha unreachable");
         nothing("run hannah --verbose and hannah lindqvist.rs");
     }
 }

@@ -165,6 +165,36 @@ fn letters_set_apart() {
 }
 
 #[test]
+fn who_begins_a_sentence_or_a_letter() {
+    person("Bergström verkaufte das Haus.", &["Bergström"]);
+    person("It was late. Kowalczyk joined us.", &["Kowalczyk"]);
+    person("Ed,\nthank you", &["Ed"]);
+    for text in [
+        "Files created here.",
+        "Hash computed.",
+        "Table,\nchair",
+        "Mark moved it.",
+    ] {
+        nothing(text);
+    }
+}
+
+#[test]
+fn names_in_fields_of_things() {
+    person("{\"name\": \"Hannah Xylo\", \"n\": 1}", &["Hannah Xylo"]);
+    person("film by Brad L Key and others", &["Brad L Key"]);
+    person("What's your last name? Nielsen", &["Nielsen"]);
+    for text in [
+        "{\"name\": \"Cabo Delgado\", \"type\": \"Province\"}",
+        "{\"alpha_4\": \"Tale\", \"n\": 1}",
+        "{\"name\": \"Philippine Peso\", \"numeric\": \"608\"}",
+        "struct 'User::grent' and use User::grent;",
+    ] {
+        nothing(text);
+    }
+}
+
+#[test]
 fn speakers() {
     person("Amber: \\\"Who is it?\\\"", &["Amber"]);
     nothing("Message: \\\"Who is it?\\\"");

@@ -42,24 +42,56 @@ impl<'t> Reader<'t> {
             verb = self.next_word(verb.end)?;
         }
         let acts = verb.kind.is(Kind::SAYS) || verb.kind.is(Kind::ACTS);
+        let listed = |word: Word<'_>| {
+            let others = [Kind::WORD, Kind::PLACE, Kind::COUNTRY];
+            word.kind.is(Kind::SURNAME) && !others.into_iter().any(|other| word.kind.is(other))
+        };
         // `Officials said`: of words that begin a sentence or stand in the plural only names count.
         let known = |word: Word<'_>| {
             let listed = word.kind.is(Kind::GIVEN) || word.kind.is(Kind::SURNAME);
             listed && !word.kind.is(Kind::COMMON)
         };
         let free = inside_sentence(self.text, start) && !first.text.ends_with('s');
-        (acts && (known(first) || free)).then_some(Name { end, score: 66 })
+        // `Vinka shouted`: only people do that, so that a word which begins a sentence is one.
+        let alone = verb.kind.is(Kind::ACTS)
+            && first.kind == Kind::default()
+            && first.text.chars().count() > 3
+            && !first.text.ends_with('s');
+        let past = || self.begins(start) && is_past(verb.text) && known(first) && listed(first);
+        (acts && (known(first) || free || alone) || past()).then_some(Name { end, score: 66 })
+    }
+
+    /// Whether a sentence begins here.
+    fn begins(&self, start: usize) -> bool {
+        let head = self.text.get(..start).unwrap_or_default();
+        head.is_empty() || head.ends_with(['\n', '"', '“', '„', '«']) || head.ends_with(". ")
+    }
+
+    /// `Ed,`: a greeting that fills its line.
+    pub(super) fn greeted(&mut self, start: usize, first: Word<'t>) -> bool {
+        let head = self.text.get(..start).unwrap_or_default();
+        let line = head.is_empty() || head.ends_with('\n');
+        let given = first.kind.is(Kind::GIVEN) && !first.kind.is(Kind::PLACE) && !first.shouts();
+        line && given
+            && self.byte(first.end) == Some(b',')
+            && matches!(self.byte(first.end + 1), Some(b'\n') | None)
     }
 
     /// A word that may be a given name, in one row with one that is: `Étienne and April`.
     pub(super) fn in_row(&mut self, start: usize, first: Word<'t>) -> bool {
-        if !first.kind.is(Kind::GIVEN) || first.shouts() {
+        let unknown = first.kind == Kind::default() && first.text.chars().count() > 2;
+        let named = first.kind.is(Kind::GIVEN) || first.kind.is(Kind::SURNAME);
+        if !(named || unknown) || first.shouts() {
             return false;
         }
-        let before = self.row_before(start);
-        let behind = self.row_behind(first.end);
+        let listed = self.listed(start);
+        let before = self.row_before(start, listed);
+        let behind = self.row_behind(first.end, listed);
         match (before, behind) {
-            (Some(one), Some(other)) => one || other,
+            (Some(one), Some(other)) => (one || other) && (first.kind.is(Kind::GIVEN) || listed),
+            _ if self.surname_beside(start, first) => before == Some(true) || behind == Some(true),
+            _ if listed && named => before == Some(true) || behind == Some(true),
+            _ if !first.kind.is(Kind::GIVEN) => false,
             // A town may stand beside a name with a comma between them.
             (Some(known), None) | (None, Some(known)) => {
                 let comma = self.byte(first.end) == Some(b',')
@@ -73,8 +105,37 @@ impl<'t> Reader<'t> {
         }
     }
 
+    /// A surname that a word such as `and` joins to what stands beside it.
+    fn surname_beside(&mut self, start: usize, first: Word<'t>) -> bool {
+        let doubtful = [Kind::WORD, Kind::COMMON, Kind::PLACE, Kind::COUNTRY];
+        let sure =
+            first.kind.is(Kind::SURNAME) && !doubtful.into_iter().any(|doubt| first.kind.is(doubt));
+        let comma = self.byte(first.end) == Some(b',')
+            || self
+                .text
+                .get(..start)
+                .is_some_and(|head| head.ends_with(", "));
+        sure && !comma
+    }
+
+    /// Whether a colon opens the row, as one of people who are named and counted: `3 founders: …`.
+    fn listed(&self, start: usize) -> bool {
+        let from = self.text.ceil_char_boundary(start.saturating_sub(ROW));
+        let head = self.text.get(from..start).unwrap_or_default();
+        let Some((title, row)) = head.rsplit_once(": ") else {
+            return false;
+        };
+        let names = row
+            .split([' ', ','])
+            .filter(|word| !word.is_empty())
+            .all(|word| {
+                word.starts_with(char::is_uppercase) || matches!(word, "and" | "und" | "&")
+            });
+        names && title.ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+    }
+
     /// Whether the word before in the row is surely a given name; nothing if there is no row.
-    fn row_before(&self, start: usize) -> Option<bool> {
+    fn row_before(&self, start: usize, listed: bool) -> Option<bool> {
         let from = self.text.ceil_char_boundary(start.saturating_sub(ROW));
         let head = self.text.get(from..start)?;
         // `Present: Maria, Hannah`
@@ -83,11 +144,11 @@ impl<'t> Reader<'t> {
         }
         let head = ROWS.iter().find_map(|row| head.strip_suffix(row))?;
         let word = head.rsplit([' ', '\n', ':', '(', '"']).next()?;
-        (!word.is_empty()).then(|| surely_given(word))
+        (!word.is_empty()).then(|| surely_named(word, listed))
     }
 
     /// The same of the word behind.
-    fn row_behind(&mut self, end: usize) -> Option<bool> {
+    fn row_behind(&mut self, end: usize, listed: bool) -> Option<bool> {
         // What is not there yet may be a row.
         let _ = self.byte(end + 6);
         let rest = self.text.get(end..)?;
@@ -95,7 +156,7 @@ impl<'t> Reader<'t> {
         let next = self.word(end + row.len())?;
         next.text
             .starts_with(char::is_uppercase)
-            .then(|| surely_given(next.text))
+            .then(|| surely_named(next.text, listed))
     }
 
     /// `Amber:\"Who are you?\"`: a speaker at the beginning of a line.
@@ -109,6 +170,38 @@ impl<'t> Reader<'t> {
         let space = usize::from(self.byte(first.end + 1) == Some(b' '));
         let at = first.end + 1 + space;
         self.byte(at) == Some(b'\\') && self.byte(at + 1) == Some(b'"')
+    }
+
+    /// A word that a name often follows: the lists have to know a part of it, or a comma ends it.
+    pub(super) fn maybe_led(&mut self, first: Word<'t>, lead: Lead) -> Option<Name> {
+        let first = self.dotted(first);
+        let (end, known) = self.tail(first, true);
+        let listed = first.kind.is(Kind::GIVEN) || first.kind.is(Kind::SURNAME) || known;
+        let greeted = lead == Lead::Word
+            && end == first.end
+            && first.text.len() > 2
+            && matches!(self.byte(end), Some(b',' | b'\n') | None);
+        let place = (first.kind.is(Kind::PLACE) || first.kind.is(Kind::COUNTRY)) && !known;
+        // `"name": "Caucasian languages"`: things are called by fields too, so that a given name
+        // has to be there.
+        let field = lead == Lead::Label && self.quoted(first.end - first.text.len());
+        let given = first.kind.is(Kind::GIVEN) && !first.kind.is(Kind::COUNTRY);
+        if field && (self.goes_on_small(end) || !given) {
+            return None;
+        }
+        let sure = (listed && !place) || greeted;
+        (sure && self.ends(end) && !first.shouts()).then_some(Name { end, score: 78 })
+    }
+
+    fn quoted(&self, start: usize) -> bool {
+        self.text
+            .get(..start)
+            .is_some_and(|head| head.ends_with('"'))
+    }
+
+    /// Whether a word without a capital follows.
+    fn goes_on_small(&mut self, end: usize) -> bool {
+        self.byte(end) == Some(b' ') && self.byte(end + 1).is_some_and(|b| b.is_ascii_lowercase())
     }
 
     /// `P i o t r  Z a l e w s k i`, `P.i.o.t.r Z.a.l.e.w.s.k.i`: a name whose letters were set
@@ -161,8 +254,9 @@ impl<'t> Reader<'t> {
         if let Some(name) = self.acting(start, first) {
             return Some(name);
         }
-        let shown =
-            self.speaks(start, first) || (self.in_row(start, first) && self.ends(first.end));
+        let shown = self.greeted(start, first)
+            || self.speaks(start, first)
+            || (self.in_row(start, first) && self.ends(first.end));
         shown.then_some(Name {
             end: first.end,
             score: 64,
@@ -170,10 +264,28 @@ impl<'t> Reader<'t> {
     }
 }
 
-fn surely_given(word: &str) -> bool {
+/// A verb of the past, by its ending, in languages where that shows it: `bestätigte`, `filed`,
+/// `anunció`, `acusou`, `powiedział`.
+fn is_past(verb: &str) -> bool {
+    const ENDINGS: &[&str] = &[
+        "ied", "ted", "led", "ned", "red", "ked", "ved", "sed", "ged", "ded", "ó", "ou", "aria",
+        "ał", "ała", "ił", "iła", "ал", "ала", "ил", "ила",
+    ];
+    let german = || {
+        let stem = verb
+            .strip_suffix("te")
+            .and_then(|stem| stem.chars().next_back());
+        stem.is_some_and(|c| "bcdfghklmnprtz".contains(c))
+    };
+    let ends = |ending: &&str| verb.ends_with(ending);
+    verb.chars().count() > 4 && (ENDINGS.iter().any(ends) || german())
+}
+
+/// Surely a given name; in a list that a colon opens, or a surname.
+fn surely_named(word: &str, listed: bool) -> bool {
     let kind = kind(word);
+    let others = [Kind::WORD, Kind::PLACE, Kind::COMMON, Kind::COUNTRY];
     word.starts_with(char::is_uppercase)
-        && kind.is(Kind::GIVEN)
-        && !kind.is(Kind::WORD)
-        && !kind.is(Kind::PLACE)
+        && (kind.is(Kind::GIVEN) || (listed && kind.is(Kind::SURNAME)))
+        && !others.into_iter().any(|other| kind.is(other))
 }

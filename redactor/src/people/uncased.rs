@@ -8,10 +8,13 @@ use std::sync::LazyLock;
 
 use super::Found;
 use super::lists::{Kind, kind};
+use crate::label::Label;
 use crate::seek::seek;
 
 /// Bytes behind a character that a verdict on it may look at.
 const AHEAD: usize = 48;
+/// Bytes that an address in Chinese may take.
+const HOUSE: usize = 160;
 
 pub(super) type Set = HashSet<&'static str>;
 
@@ -181,10 +184,17 @@ pub(super) fn find(text: &str, found: &mut Found) {
             at += c.len_utf8();
             continue;
         }
-        if at + AHEAD > text.len() {
+        let place = Place { text, at };
+        let bordered = here == Script::Han && place.at_border(Script::Han);
+        let ahead = if bordered { HOUSE } else { AHEAD };
+        if at + ahead > text.len() {
             found.settled = found.settled.min(at);
         }
-        let place = Place { text, at };
+        if bordered && let Some((from, end)) = place.address() {
+            found.push(Label::ADDRESS, from, end, 76);
+            (at, before) = (end, Script::Other);
+            continue;
+        }
         let name = match here {
             Script::Han => place.han(),
             Script::Hangul => place.hangul(),

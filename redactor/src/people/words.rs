@@ -53,7 +53,7 @@ assignedto reportedby requestedby createdby approvedby reviewedby signedby prepa
 kontakt kunde klient klienci zaakaznik
 kupujacy nabywca najemca wynajmujacy zleceniodawca zleceniobiorca pozwany powod pelnomocnik kierownik
 subject_name buyer seller tenant lessee lessor borrower lender plaintiff defendant witness
-holder issuedto billto shipto attn attention caller callee agent_name signed
+nursing holder issuedto billto shipto attn attention caller callee agent_name signed
 ";
 
 pub(super) const LEADS: &str = "
@@ -104,6 +104,7 @@ raleigh  richmond trenton reno holland kenya burma cuba caesar  cassandra
 ridge marshall monte carlo  ember aurora neo loki terra  storm atlas hue  
 elmo  newton pascal  ada  orin denver carmel monet rembrandt dell ford
 lincoln porsche chanel armani boss 
+philippine philippines kolmogorov lyapunov chebyshev nesterov kalashnikov molotov saratov casanova villanova
 ";
 
 pub(super) const STOPS: &str = "
@@ -138,6 +139,7 @@ options parameter parameters value values key keys token tokens password usernam
 team support customer client user users admin administrator manager director president secretary treasurer chairman
 chief officer executive board member members staff crew everyone everybody anyone folks guys friend friends sir madam
 watsons none nan int str bool data public license early world there again love happy merry best good morning afternoon evening night welcome regards sincerely cheers
+true false north nobody somebody someone everybody people men women children kimlik sayin others many
 english french german italian spanish portuguese polish russian chinese japanese korean arabic hebrew greek turkish
 dutch swedish danish norwegian finnish hungarian czech slovak romanian bulgarian croatian serbian ukrainian indian
 american british european asian african australian canadian mexican brazilian

@@ -41,7 +41,7 @@ const LOGIN: usize = 96;
 const LISTED: &str = r#"(?i)name\\?["']?[ \t]{0,4}[:=][ \t]{0,4}\\?["']?[a-z0-9_.-]{0,32}(?:password|passwd|pwd|secret|token|api_?key|access_?key|private_?key)[a-z0-9_]{0,16}\\?["']?[,;]?[ \t\r\n]{1,12}\\?["']?value\\?["']?[ \t]{0,4}[:=][ \t]{0,4}"#;
 
 const CLIENT: &str = r#"(?:mysql|mysqldump|mysqladmin|mariadb|redis-cli|sshpass|mongosh?)(?: [^\n|;&]{0,120})? -(?:p|a )["']?"#;
-const QUOTED: &str = r#"(?i)(?:pass(?:word|wd|phrase|code)|passwort|pwd|userpwd|proxyuserpwd|keypasswd|proxypassword|oauth2_bearer|secret|(?:api|auth|access)_?(?:key|token)|securestring)["']?\)?[ \t]{0,4}(?:[,(]|[!=]={1,2}|: ?(?:&'static )?[a-z]{1,12} ?=|or)?[ \t]{0,4}"#;
+const QUOTED: &str = r#"(?i)(?:pass(?:word|wd|phrase|code)|passwort|pwd|userpwd|proxyuserpwd|keypasswd|proxypassword|x?oauth2_bearer|secret|(?:api|auth|access)_?(?:key|token)|securestring)["']?\)?[ \t]{0,4}(?:[,(]|[!=]={1,2}|: ?(?:&'static )?[a-z]{1,12} ?=|or)?[ \t]{0,4}"#;
 
 pub(super) fn rules() -> Vec<Rule> {
     let any = (Left::Any, Tail::Value);
@@ -98,6 +98,12 @@ fn password(candidate: &Candidate<'_>) -> Option<Hit> {
             digits.len() >= 6 && label.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
         });
     if token || says_about(name) || !is_password_name(name) {
+        return None;
+    }
+    // `pass::tests::x` is a path.
+    let rest = candidate.text.as_bytes().get(candidate.head..);
+    let path = matches!(rest, Some([b':', b, ..]) if b.is_ascii_alphanumeric());
+    if head.ends_with(':') && path {
         return None;
     }
     let quoted = candidate.quote.is_some();
@@ -275,6 +281,8 @@ mod tests {
             "mot de passe : hunter2x",
             "curl -u lena:hunter2x https://x",
             "- name: DB_PASSWORD\n  value: hunter2x\n",
+            "DB_PASS=hunter2x",
+            "ID:master/PASS:hunter2x",
         ] {
             found(text, "PASSWORD", &["hunter2x"]);
         }
@@ -347,6 +355,7 @@ mod tests {
             "IP_PASSSEC: u32 = 18",
             "def getpass(prompt='Password: ', stream=None):",
             "--password <PASSWORD>",
+            "running pass::tests::every_split2",
             "<input name=\"authenticity_token\" value=\"h3Jk9-xTq2LmZ8vWn5RsYb7CdEf0Gu4P\" />",
             "csrf_token = 'h3Jk9xTq2LmZ8vWn5RsYb7CdEf0Gu4P'",
         ] {

@@ -45,7 +45,10 @@ fn jwt(candidate: &Candidate<'_>) -> Option<Hit> {
     let matched = candidate.matched().trim_end_matches(['.', '-', '_']);
     let mut parts = matched.split('.');
     let (header, payload) = (parts.next()?, parts.next().unwrap_or_default());
-    let signed = payload.starts_with("eyJ") && payload.len() >= 10;
+    // The header alone tells it where payload and signature are as long as such parts are.
+    let signature = matched.split('.').nth(2).unwrap_or_default();
+    let sized = payload.len() >= 16 && signature.len() >= 16 && opens(header);
+    let signed = sized || (payload.starts_with("eyJ") && payload.len() >= 10);
     let parts = if matched.split('.').count() >= 5 && !signed {
         5
     } else {
@@ -67,6 +70,13 @@ fn jwt(candidate: &Candidate<'_>) -> Option<Hit> {
         end: candidate.start + length,
         ..whole
     })
+}
+
+/// Whether a header names an algorithm: `{"alg":…`, `{"typ":…`, `{"kid":…`, `{"cty":…` in base64.
+fn opens(header: &str) -> bool {
+    ["eyJhbGci", "eyJ0eXAi", "eyJraWQi", "eyJjdHki", "eyJlbmMi"]
+        .iter()
+        .any(|start| header.starts_with(start))
 }
 
 #[cfg(test)]
@@ -93,6 +103,13 @@ mod tests {
         ]
         .concat();
         found(&format!("see {token}."), "JWT", &[&token]);
+        let opaque = [
+            "eyJhbGciOiJIUzI1NiJ9",
+            ".q8Zx2Lm5Vn7Rt1Ks9Wd",
+            ".p3Yh6Gf8Jc0Bq4Ne7Tz",
+        ]
+        .concat();
+        found(&format!("see {opaque} here"), "JWT", &[&opaque]);
         nothing("eyJhbGciOiJIUzI1NiJ9.notapayload.c2lnbmF0dXJl");
     }
 }

@@ -39,8 +39,19 @@ const FILE_ENDINGS: &[&str] = &[
 const WRAPPED: &str =
     r"[A-Za-z0-9_.+-]{1,64}(?:@\r?\n|\r?\n@)(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}";
 
+/// A local part in quotes (RFC 5322): `"lena fors"@example.org`.
+const QUOTED: &str =
+    r#""[A-Za-z0-9][A-Za-z0-9 ._+-]{0,62}"@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}"#;
+
 pub(super) fn rules() -> Vec<Rule> {
     vec![
+        checked(
+            "mail-quoted",
+            Label::EMAIL,
+            QUOTED,
+            (Left::Any, Tail::None),
+            quoted,
+        ),
         checked("mail", Label::EMAIL, MAIL, (Left::Any, Tail::None), mail),
         checked(
             "mail-wrapped",
@@ -64,6 +75,17 @@ pub(super) fn rules() -> Vec<Rule> {
             hidden,
         ),
     ]
+}
+
+/// In JSON in a string quotes have a backslash before them, and the first is another string's.
+fn quoted(candidate: &Candidate<'_>) -> Option<Hit> {
+    let goes_on = candidate
+        .next()
+        .is_some_and(|b| b.is_ascii_alphanumeric() || b == b'-');
+    let escaped = candidate.previous() == Some(b'\\');
+    (!goes_on && !escaped)
+        .then(|| candidate.whole(Label::EMAIL, 90))
+        .flatten()
 }
 
 fn mail(candidate: &Candidate<'_>) -> Option<Hit> {

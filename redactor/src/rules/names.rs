@@ -160,7 +160,11 @@ pub(super) fn name_of(head: &str) -> &str {
 pub(crate) fn says_about(name: &str) -> bool {
     let cut = name.rfind(['_', '-', '.', ' ']).map_or(0, |at| at + 1);
     let last = name.get(cut..).unwrap_or_default();
-    let camel = last.rfind(|c: char| c.is_ascii_uppercase()).unwrap_or(0);
+    // A capital behind a small letter begins a word; in `PASS` none does.
+    let humps = last.as_bytes().windows(2).rposition(
+        |pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()),
+    );
+    let camel = humps.map_or(0, |at| at + 1);
     let part = last.get(camel..).unwrap_or_default();
     ABOUT
         .iter()

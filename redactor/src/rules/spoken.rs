@@ -10,11 +10,27 @@ const TOKEN: &str =
     r"(?i)(?:token|secret|key|api key|access key)(?: [a-z0-9_.@'-]{1,24}){0,4} (?:is|was)[ :]{1,3}";
 const WITH: &str = r"(?i)(?:with|using|use|and|the|new|old|temporary|your)(?: the)? (?:password|passcode|passphrase|pin)[ :]{1,2}";
 
+/// `PIN code: 4921`, `card pin = 4921`.
+const PIN: &str = r"(?i)pin(?: ?code| ?number| ?no\.?)?(?: is)? ?[:= ] ?";
+/// Bytes behind such a cue in which the figures and their border stand.
+const FIGURES: usize = 8;
+
+/// `the signing key 9fK2…`: the value right behind its name.
+const KEY: &str = r"(?i)(?:signing|api|access|secret|encryption|private|master|auth|deploy|service|session|refresh|bot|admin) (?:key|token|secret) ";
+
 pub(super) fn rules() -> Vec<Rule> {
     let told = (Left::Token, Tail::Value);
     vec![
         checked("password-told", Label::PASSWORD, TOLD, told, password),
+        checked("key-behind", Label::API_KEY, KEY, told, key),
         checked("token-told", Label::API_KEY, TOKEN, told, token),
+        checked(
+            "pin",
+            Label::PASSWORD,
+            PIN,
+            (Left::Token, Tail::Near(FIGURES)),
+            pin,
+        ),
         checked("password-with", Label::PASSWORD, WITH, told, password),
     ]
 }
@@ -40,6 +56,37 @@ fn password(candidate: &Candidate<'_>) -> Option<Hit> {
     (told || pin || (quoted && worth >= Worth::Word))
         .then(|| candidate.valued(Label::PASSWORD, 85))
         .flatten()
+}
+
+/// Only what a generator wrote, and long.
+fn key(candidate: &Candidate<'_>) -> Option<Hit> {
+    let value = candidate.value;
+    let has = |of: fn(&u8) -> bool| value.bytes().filter(of).count() > 1;
+    let kinds = [u8::is_ascii_digit, u8::is_ascii_lowercase];
+    let mixed = kinds.into_iter().all(has);
+    (value.len() >= 20 && mixed && Worth::of(value) == Worth::Random)
+        .then(|| candidate.valued(Label::API_KEY, 84))
+        .flatten()
+}
+
+/// Four figures; more may be a postal code, fewer a foot of a chip.
+fn pin(candidate: &Candidate<'_>) -> Option<Hit> {
+    let rest = candidate.text.get(candidate.head..candidate.end)?;
+    let figures = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let next = rest.as_bytes().get(figures);
+    let ends = next.is_none_or(|b| !b.is_ascii_alphanumeric() && *b != b'_' && *b != b'.')
+        || rest
+            .get(figures..)
+            .is_some_and(|rest| rest == "." || rest.starts_with(". "));
+    let cue = candidate.text.get(candidate.start..candidate.head)?;
+    let told = cue.contains([':', '=']) || cue.len() > 4;
+    (figures == 4 && ends && told).then_some(Hit {
+        start: candidate.head,
+        end: candidate.head + figures,
+        label: Label::PASSWORD,
+        score: 80,
+        certain: false,
+    })
 }
 
 fn token(candidate: &Candidate<'_>) -> Option<Hit> {

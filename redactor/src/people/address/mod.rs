@@ -80,7 +80,7 @@ fn begin(text: &str, start: usize) -> usize {
                 bare,
                 "de" | "la" | "du" | "des" | "della" | "dei" | "da" | "do"
             )
-            || word == "c/";
+            || matches!(word, "c/" | "bis" | "ter" | "quater");
         if !(number || street || small) {
             break;
         }

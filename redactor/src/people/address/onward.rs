@@ -1,7 +1,7 @@
 //! What follows a street: its flat, its place, the code; and corners of two streets.
 
 use super::super::lists::Kind;
-use super::parts::Reader;
+use super::parts::{Reader, Token};
 use super::{Street, WORDS};
 
 /// What stands behind a street.
@@ -107,7 +107,10 @@ impl Reader<'_> {
             }
             // `Republic of Ireland`; `nan` is what is written for a state that is not known.
             let joins = token.text == "of" && matches!(before, "Republic" | "Kingdom" | "Isle");
-            if !(token.capital() || token.kind.is(Kind::PARTICLE) || joins || token.text == "nan") {
+            // `Kostelec nad Orlicí`
+            let small = token.text.len() <= 4 && rest.parts > 0 && self.capital_behind(token.end);
+            let part = token.capital() || token.kind.is(Kind::PARTICLE) || joins || small;
+            if !(part || token.text == "nan") {
                 break;
             }
             (at, before) = (token.end, token.text);
@@ -120,6 +123,12 @@ impl Reader<'_> {
             }
         }
         rest
+    }
+
+    /// Whether a word with a capital stands behind one space.
+    fn capital_behind(&mut self, at: usize) -> bool {
+        let spaced = self.text.as_bytes().get(at) == Some(&b' ');
+        spaced && self.token(at + 1).is_some_and(Token::capital)
     }
 
     /// The marks and spaces between two parts of an address; nothing if they end it.

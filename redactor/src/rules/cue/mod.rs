@@ -8,6 +8,7 @@ mod dated;
 mod money;
 mod papers;
 mod people;
+mod street;
 mod things;
 mod value;
 
@@ -160,45 +161,55 @@ impl Scheme {
     fn behind_cue(&self, candidate: &Candidate<'_>) -> Option<Hit> {
         let head = unglued(candidate);
         let cue = candidate.text.get(candidate.start..head)?;
-        let glued = !cue.ends_with(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric());
-        let next = candidate.text.as_bytes().get(head).copied();
-        let goes_on = glued && next.is_some_and(|b| b.is_ascii_alphanumeric());
-        // `vine`, `cf45a736`: a longer word that only begins like a cue.
-        let word = goes_on && (cue.len() < 4 || next.is_some_and(|b| b.is_ascii_alphabetic()));
-        if word || (matches!(self.value, Value::Login) && !cue.contains(['=', ':', '>'])) {
+        let rest = candidate.text.get(head..candidate.end)?;
+        if is_longer(cue, rest) || is_path(cue, rest) {
             return None;
         }
-        let rest = candidate.text.get(head..candidate.end)?;
+        let street = matches!(self.value, Value::Street);
+        let before = candidate.text.get(..candidate.start).unwrap_or_default();
+        let unmarked = matches!(self.value, Value::Login) && !cue.contains(['=', ':', '>']);
+        if unmarked || (street && street::is_other(before)) {
+            return None;
+        }
         let (from, to) = self.value.read(rest)?;
+        let to = self.last_part(rest, from, to).unwrap_or(to);
         let value = rest.get(from..to).unwrap_or_default();
         let valid = self.check.is_some_and(|check| check(&self.compact(value)));
-        // `account_id`: an account of some service.
-        let service = self.label == Label::BANK_ACCOUNT
-            && words(cue)
-                .iter()
-                .any(|word| matches!(word.as_str(), "id" | "ids"));
-        if service {
-            return None;
-        }
-        // `PESEL-20463348319`: a reference that was made up after the name of a number.
-        let reference = cue.ends_with('-') && matches!(self.value, Value::Digits(..));
-        if reference && (!valid || self.label == Label::DEVICE_ID) {
-            return None;
-        }
-        // `FAKTURA VAT NR FV/2024/03/0047`: the number of the document.
-        let document = self.label == Label::TAX_ID
-            && value.matches('/').count() > 1
-            && value.bytes().any(|b| b.is_ascii_alphabetic());
-        if document {
+        if self.is_of_a_thing(cue, value, valid) {
             return None;
         }
         Some(Hit {
             start: head + from,
             end: head + to,
             label: self.label,
-            score: if valid { CHECKED } else { 90 },
+            // The address as a whole, with its place, is better known by its own form.
+            score: match (valid, street) {
+                (true, _) => CHECKED,
+                (false, true) => 70,
+                (false, false) => 90,
+            },
             certain: false,
         })
+    }
+
+    /// Whether the value is the number of a thing that is called alike.
+    fn is_of_a_thing(&self, cue: &str, value: &str, valid: bool) -> bool {
+        // `account_id`: an account of some service.
+        let service = self.label == Label::BANK_ACCOUNT
+            && words(cue)
+                .iter()
+                .any(|word| matches!(word.as_str(), "id" | "ids"));
+        // `PESEL-20463348319`: a reference that was made up after the name of a number.
+        let reference = cue.ends_with('-')
+            && matches!(self.value, Value::Digits(..))
+            && (!valid || self.label == Label::DEVICE_ID);
+        // `zip v9.8.2`
+        let version = self.name == "postal-code" && value.contains('.');
+        // `FAKTURA VAT NR FV/2024/03/0047`: the number of the document.
+        let document = self.label == Label::TAX_ID
+            && value.matches('/').count() > 1
+            && value.bytes().any(|b| b.is_ascii_alphabetic());
+        service || reference || version || document
     }
 
     /// What a text is that is the whole value of a field or a cell of that name: how much of it,
@@ -225,6 +236,21 @@ impl Scheme {
             return None;
         }
         Some((to, self.label, if valid { CHECKED } else { 88 }))
+    }
+
+    /// The end of a last part of one or two characters behind a space, if the check takes it:
+    /// `AB 12 34 56 C`, `1 85 05 78 006 084 36`.
+    fn last_part(&self, rest: &str, from: usize, to: usize) -> Option<usize> {
+        let check = self
+            .check
+            .filter(|_| matches!(self.value, Value::Code(..)))?;
+        let behind = rest.get(to..)?.strip_prefix([' ', '-'])?;
+        let inside = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit();
+        let length = behind.find(|c| !inside(c)).unwrap_or(behind.len());
+        let ends = !behind.get(length..)?.starts_with(char::is_alphanumeric);
+        let end = to + 1 + length;
+        let fits = (1..=2).contains(&length) && ends;
+        (fits && check(&self.compact(rest.get(from..end)?))).then_some(end)
     }
 
     /// Letters and digits alone; in upper case, unless case is a part of the value.
@@ -282,6 +308,22 @@ fn unglued(candidate: &Candidate<'_>) -> usize {
         head - letters
     } else {
         head
+    }
+}
+
+/// `vine`, `cf45a736`: a longer word that only begins like a cue.
+fn is_longer(cue: &str, rest: &str) -> bool {
+    let glued = !cue.ends_with(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric());
+    let next = rest.as_bytes().first();
+    glued && next.is_some_and(|b| b.is_ascii_alphabetic() || (b.is_ascii_digit() && cue.len() < 4))
+}
+
+/// `User::grent`: names of code.
+fn is_path(cue: &str, rest: &str) -> bool {
+    match rest.as_bytes() {
+        [b':', b, ..] => cue.ends_with(':') && b.is_ascii_alphanumeric(),
+        [b, ..] => cue.ends_with("::") && b.is_ascii_alphanumeric(),
+        [] => false,
     }
 }
 

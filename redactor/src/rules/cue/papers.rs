@@ -68,6 +68,8 @@ pub(super) const SCHEMES: &[Scheme] = &[
             "driving licence",
             "driving license",
             "license #",
+            "license no",
+            "licence no",
             "dl no",
             "dl #",
             "dl number",

@@ -15,6 +15,8 @@ pub(crate) enum Value {
     Age,
     /// A login name.
     Login,
+    /// A street with its number, in whatever case.
+    Street,
     /// Any one word with this many bytes or more: a key, a serial.
     Word(usize),
 }
@@ -33,6 +35,7 @@ impl Value {
             Value::Date => dates::length(text),
             Value::Age => age(text),
             Value::Login => login(text),
+            Value::Street => super::street::length(text),
             Value::Word(fewest) => word(text, fewest),
         }?;
         Some((from, from + length))
@@ -212,6 +215,12 @@ const NO_LOGIN: &[&str] = &[
     "deploy",
     "backup",
     "monitor",
+    "vscode",
+    "codespace",
+    "node",
+    "app",
+    "apache",
+    "mysql",
     "public",
     "private",
     "session",
