@@ -119,7 +119,7 @@ impl Engine {
     /// # Errors
     /// If the search did not come to its end; nothing may be sent then.
     pub fn find(&self, text: &str, field: Field<'_>) -> Result<Vec<Finding>, ScanError> {
-        let pass = Pass::over(self, text, field.key)?;
+        let pass = Pass::whole(self, text, field.key)?;
         let mut found = resolve(pass.findings);
         if field.direction != Direction::Reply {
             mention::repeat(text, &mut found);
@@ -169,7 +169,7 @@ impl Engine {
         if self.is_known_word(text) {
             return Ok(Vec::new());
         }
-        let mut pass = Pass::over(self, text, None)?;
+        let mut pass = Pass::whole(self, text, None)?;
         pass.findings.retain(|finding| finding.certain);
         Ok(self.without_ignored(text, resolve(pass.findings)))
     }

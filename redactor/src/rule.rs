@@ -160,6 +160,8 @@ pub(crate) struct Rule {
     pub tail: Tail,
     /// Decides.
     pub judge: Judge,
+    /// Whether the check refuses what no name of such numbers stands beside.
+    pub beside: bool,
 }
 
 /// How matches of a rule are judged.

@@ -2,17 +2,26 @@
 
 /// Bytes that are looked at together.
 const BLOCK: usize = 32;
+/// Bytes of a block in which one is wanted that are looked at together.
+const PART: usize = 8;
 
 /// The first byte that is wanted, where few are. The closure has to be free of branches: then a
 /// block takes a few instructions.
 #[inline]
 pub(crate) fn seek(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> Option<usize> {
+    let none = |block: &[u8]| !block.iter().fold(false, |any, byte| any | wanted(*byte));
     let mut at = 0;
     for block in bytes.chunks_exact(BLOCK) {
-        if block.iter().fold(false, |any, byte| any | wanted(*byte)) {
+        if !none(block) {
             break;
         }
         at += BLOCK;
+    }
+    for part in bytes.get(at..)?.chunks_exact(PART) {
+        if !none(part) {
+            break;
+        }
+        at += PART;
     }
     let rest = bytes.get(at..)?;
     let gap = rest.iter().position(|byte| wanted(*byte))?;

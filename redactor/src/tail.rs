@@ -34,7 +34,7 @@ pub(crate) fn read(tail: Tail, text: &str, at: usize) -> Extent {
         Tail::None => plain(Some(0)),
         Tail::Run(class) => plain(rest.bytes().position(|b| !class.holds(b))),
         Tail::Block => plain(block(rest)),
-        Tail::Value => value(rest, at),
+        Tail::Value => value(rest, at, 0),
         Tail::Near(most) => near(text, at, most),
     }
 }
@@ -61,7 +61,7 @@ pub(crate) fn end(tail: Tail, quote: Option<Quote>, more: &str) -> Option<usize>
             let skip = more.chars().next().map_or(0, char::len_utf8);
             closing(more.get(skip..).unwrap_or_default(), quote).map(|at| skip + at)
         }
-        (Tail::Value, None) => bare(more),
+        (Tail::Value, None) => bare(more, 0),
     }
 }
 
@@ -88,7 +88,9 @@ fn block(rest: &str) -> Option<usize> {
     dashes.map(|count| marker + 1 + name + count)
 }
 
-fn value(rest: &str, at: usize) -> Extent {
+/// Reads the value that begins at `at`, of which so many bytes neither end it nor open a bracket,
+/// if it is not quoted.
+pub(crate) fn value(rest: &str, at: usize, plain: usize) -> Extent {
     let bytes = rest.as_bytes();
     let quote = match (bytes.first(), bytes.get(1)) {
         (Some(b'\\'), Some(q @ (b'"' | b'\''))) => Some(Quote::Escaped(*q)),
@@ -103,7 +105,7 @@ fn value(rest: &str, at: usize) -> Extent {
     let inner = rest.get(opening..).unwrap_or_default();
     let length = match quote {
         Some(quote) => closing(inner, quote),
-        None => bare(inner),
+        None => bare(inner, plain),
     };
     let start = at + opening;
     let open_end = match quote {
@@ -148,11 +150,12 @@ fn closing(inner: &str, quote: Quote) -> Option<usize> {
 }
 
 /// Where a value without quotes ends: at white space, a quote, a separator of lists or
-/// statements, or a closing bracket that it did not open.
-fn bare(inner: &str) -> Option<usize> {
+/// statements, or a closing bracket that it did not open. The first bytes, so many, do nothing of
+/// that.
+fn bare(inner: &str, plain: usize) -> Option<usize> {
     let bytes = inner.as_bytes();
     let mut depth = 0u32;
-    for (at, byte) in bytes.iter().enumerate() {
+    for (at, byte) in bytes.iter().enumerate().skip(plain) {
         let next = bytes.get(at + 1);
         match byte {
             b' ' | b'\t' | b'\n' | b'\r' | b'"' | b'`' | b'<' | b'>' | b'|' => {
@@ -181,6 +184,21 @@ fn bare(inner: &str) -> Option<usize> {
         }
     }
     None
+}
+
+/// Whether a byte may end a value without quotes, or open or close a bracket in it.
+pub(crate) fn may_end(byte: u8) -> bool {
+    const LOW: u128 = bits(b" \t\n\r\"`<>|\\',;&()[]{}");
+    byte < 128 && LOW >> byte & 1 != 0
+}
+
+const fn bits(mut bytes: &[u8]) -> u128 {
+    let mut bits = 0;
+    while let [byte, rest @ ..] = bytes {
+        bits |= 1 << *byte;
+        bytes = rest;
+    }
+    bits
 }
 
 /// Leaves out the full stop of a sentence.

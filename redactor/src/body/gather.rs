@@ -1,6 +1,9 @@
 //! The texts of a body, asked about together and answered in the order in which passes come to
 //! them.
 
+use std::collections::HashSet;
+
+use crate::engine::Engine;
 use crate::finder::{Asked, Finder};
 use crate::finding::{Field, Finding, ScanError};
 use crate::policy::Direction;
@@ -21,7 +24,13 @@ pub(super) struct Answers {
     /// The texts that were asked about, if they were gathered first.
     gathered: Vec<Text>,
     gathering: bool,
+    /// Keys and ids in which nothing shows by itself: objects of a list have the same ones.
+    harmless: HashSet<String>,
 }
+
+/// Longer keys, and more of them, are searched each time.
+const LONGEST_KEY: usize = 64;
+const MOST_KEYS: usize = 1024;
 
 impl Answers {
     /// For the pass that gathers.
@@ -49,6 +58,23 @@ impl Answers {
     /// For the next pass over the same texts.
     pub(super) fn again(self) -> Self {
         Self { next: 0, ..self }
+    }
+
+    /// What shows by itself in a key or an id.
+    pub(super) fn certain(
+        &mut self,
+        engine: &Engine,
+        text: &str,
+    ) -> Result<Vec<Finding>, ScanError> {
+        if self.harmless.contains(text) {
+            return Ok(Vec::new());
+        }
+        let found = engine.find_certain(text)?;
+        let kept = text.len() <= LONGEST_KEY && self.harmless.len() < MOST_KEYS;
+        if found.is_empty() && kept {
+            self.harmless.insert(text.to_owned());
+        }
+        Ok(found)
     }
 
     /// What is found in the next text.

@@ -212,7 +212,7 @@ impl Search<'_> {
     pub(super) fn findings(&mut self, text: &str, how: How<'_>) -> Result<Vec<Finding>, Refusal> {
         let found = match how {
             How::Full(field) => self.answers.next(self.means.finder, text, field)?,
-            How::Certain(_) => self.means.engine.find_certain(text)?,
+            How::Certain(_) => self.answers.certain(self.means.engine, text)?,
         };
         Ok(found)
     }

@@ -21,6 +21,21 @@ pub(super) fn possible(text: &[u8]) -> bool {
         })
 }
 
+/// Whether an escape may begin a text, by its first two bytes: most of what looks like one is
+/// none.
+pub(super) fn may_open(text: &[u8]) -> bool {
+    match text {
+        [b'%', b, ..] => b.is_ascii_hexdigit(),
+        [b'&', b, ..] => b.is_ascii_alphabetic() || *b == b'#',
+        [b'=', b, ..] => b.is_ascii_hexdigit() || matches!(b, b'\r' | b'\n'),
+        [b'\\', b, ..] => matches!(
+            b,
+            b'\\' | b'n' | b'r' | b't' | b'/' | b'x' | b'u' | b'\n' | b'\r' | b'0' | b'e' | b'E'
+        ),
+        _ => false,
+    }
+}
+
 /// The character that the escape at `at` stands for, and the escape's length.
 pub(super) fn open(source: &str, at: usize) -> Option<(char, usize)> {
     let text = source.get(at..)?;

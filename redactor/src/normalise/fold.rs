@@ -41,6 +41,7 @@ pub(crate) fn fold(c: char) -> Folded {
         | '\u{FE63}'
         | '\u{FF0D}' => return Folded::To("-".into()),
         '\u{3002}' | '\u{FF61}' => return Folded::To(".".into()),
+        '\u{2026}' => return Folded::To("...".into()),
         '\u{1680}' | '\u{2028}' | '\u{2029}' => return Folded::To(" ".into()),
         _ => {}
     }
@@ -57,6 +58,7 @@ fn is_common(c: char) -> bool {
     matches!(c,
         '\u{C0}'..='\u{131}' | '\u{134}'..='\u{13E}' | '\u{141}'..='\u{148}'
         | '\u{14A}'..='\u{17E}' | '\u{391}'..='\u{3C9}' | '\u{400}'..='\u{481}'
+        | '\u{2018}'..='\u{201F}' | '\u{1F300}'..='\u{1F6FF}'
         | '\u{3041}'..='\u{3096}' | '\u{30A1}'..='\u{30FA}' | '\u{4E00}'..='\u{9FFF}'
         | '\u{AC00}'..='\u{D7A3}')
 }
@@ -121,7 +123,7 @@ mod tests {
 
     #[test]
     fn common_letters_are_their_own_normal_form() {
-        for c in (0xC0..0xFFFF)
+        for c in (0xC0..0x1FFFF)
             .filter_map(char::from_u32)
             .filter(|c| is_common(*c))
         {

@@ -115,6 +115,10 @@ struct Builder<'t> {
 impl<'t> Builder<'t> {
     /// Opens the escape at `at`, if it is one. Returns how many bytes are done.
     fn escape(&mut self, at: usize) -> usize {
+        let rest = self.source.as_bytes().get(at..).unwrap_or_default();
+        if !escape::may_open(rest) {
+            return 1;
+        }
         if let Some(length) = self.sequence(at) {
             return length;
         }

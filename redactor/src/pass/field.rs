@@ -67,8 +67,11 @@ impl Search<'_, '_> {
         let Some(key) = self.key.filter(|_| self.depth == 0) else {
             return Ok(());
         };
+        if text.len() > KEYED {
+            return Ok(());
+        }
         let named = people::names_person(key);
-        if text.len() > KEYED || !(named || rules::names_value(key)) {
+        if !(named || rules::names_value(key)) {
             return Ok(());
         }
         sink.settled = 0;

@@ -22,7 +22,9 @@ impl Search<'_, '_> {
                 }
             }
         }
-        pass.settled = pass.settled.min(encoded::begun(source));
+        if self.growing {
+            pass.settled = pass.settled.min(encoded::begun(source));
+        }
         self.tags(source, pass)
     }
 
@@ -42,7 +44,10 @@ impl Search<'_, '_> {
 
     fn inner(&mut self, text: &str) -> Result<Pass, ScanError> {
         self.depth += 1;
+        // Only what is found counts.
+        let growing = std::mem::replace(&mut self.growing, false);
         let found = self.text(text);
+        self.growing = growing;
         self.depth -= 1;
         found
     }

@@ -12,6 +12,8 @@ pub(super) struct Memo {
     /// Where the last value that is a finding and too long to be read twice ends. Values that
     /// begin inside it end in it, and it wins over them.
     covered: usize,
+    /// Bytes from here to there that neither end a value without quotes nor open a bracket.
+    plain: (usize, usize),
 }
 
 /// How far a tail was read.
@@ -20,6 +22,8 @@ pub(super) enum Reading {
     Whole(Extent),
     /// As far as a verdict needs; the value goes on.
     Part(Extent),
+    /// Inside a longer value that is a finding: it says nothing more.
+    Covered,
 }
 
 impl Memo {
@@ -32,12 +36,18 @@ impl Memo {
         head: usize,
         steps: &mut usize,
     ) -> Reading {
+        if tail == Tail::None {
+            return Reading::Whole(tail::read(tail, text, head));
+        }
         if tail == Tail::Value {
             let limit = head.saturating_add(Engine::LONGEST_UNDECIDED);
             let part = text.get(..text.floor_char_boundary(limit)).unwrap_or(text);
-            let extent = tail::read(tail, part, head);
-            *steps += extent.end.saturating_sub(head);
+            let plain = self.plain(part.as_bytes(), head, steps);
+            let rest = part.get(head..).unwrap_or_default();
+            let extent = tail::value(rest, head, plain);
+            *steps += extent.end.saturating_sub(head + plain);
             return match extent.open && part.len() < text.len() {
+                true if head < self.covered => Reading::Covered,
                 true => Reading::Part(extent),
                 false => Reading::Whole(extent),
             };
@@ -58,27 +68,38 @@ impl Memo {
         }
         let extent = tail::read(tail, text, head);
         *steps += extent.end.saturating_sub(head);
-        if tail != Tail::None {
-            self.shared.retain(|(known, ..)| *known != tail);
-            self.shared.push((tail, head, extent));
-        }
+        self.shared.retain(|(known, ..)| *known != tail);
+        self.shared.push((tail, head, extent));
         Reading::Whole(extent)
     }
 
-    /// The rest of a value whose first part is a finding; nothing if it lies inside a longer one.
+    /// How many bytes from `head` on neither end a value without quotes nor open a bracket in it.
+    /// Values may begin in one another, so what was read is not read again.
+    fn plain(&mut self, part: &[u8], head: usize, steps: &mut usize) -> usize {
+        let (from, to) = self.plain;
+        let known = if from <= head && head < to { to } else { head };
+        let rest = part.get(known..).unwrap_or_default();
+        let more = rest.iter().position(|b| tail::may_end(*b));
+        let more = more.unwrap_or(rest.len());
+        *steps += more;
+        if known == head {
+            self.plain = (head, head);
+        }
+        self.plain.1 = known + more;
+        (known + more).min(part.len()).saturating_sub(head)
+    }
+
+    /// The rest of a value whose first part is a finding.
     pub(super) fn rest(
         &mut self,
         tail: Tail,
         text: &str,
         head: usize,
         steps: &mut usize,
-    ) -> Option<Extent> {
-        if head < self.covered {
-            return None;
-        }
+    ) -> Extent {
         let extent = tail::read(tail, text, head);
         *steps += extent.end.saturating_sub(head);
         self.covered = extent.end;
-        Some(extent)
+        extent
     }
 }

@@ -17,12 +17,15 @@ use crate::label::Label;
 use crate::normalise::{View, is_format};
 use crate::people;
 use crate::rule::{Candidate, Hit, Judge, Left, Rule, Tail};
+use crate::rules;
 use crate::scan::{Run, Session};
 use crate::tail::Extent;
 use crate::validate::context::{Beside, Context};
 
 /// Bytes behind a match that checks look at: a separator and what follows it.
 const LOOK_AHEAD: usize = 2;
+/// Numbers that count only beside their name are shorter, with what their checks look at.
+const BESIDE: usize = 128;
 /// Values are judged by their first bytes, so that a verdict stands however long they grow.
 pub(crate) const JUDGED: usize = 400;
 /// A tail that is open and longer than this either is a finding already or never will be.
@@ -32,23 +35,39 @@ const HELD: usize = Engine::LONGEST_UNDECIDED;
 pub(crate) struct Pass {
     /// Raw findings; they may overlap.
     pub findings: Vec<Finding>,
-    /// From here on, more text could bring, change or take away a finding.
+    /// From here on, more text could bring, change or take away a finding. Says nothing of a text
+    /// that was searched as a whole.
     pub settled: usize,
-    /// The first match that is open at the end.
+    /// The first match that is open at the end. As `settled`.
     pub open: Option<Open>,
     /// Bytes that automaton and tails stepped over: what the work of the search is measured by.
     pub steps: usize,
 }
 
 impl Pass {
-    /// Searches a text that stands under a key.
+    /// Searches a text that stands under a key and may still grow.
     pub(crate) fn over(engine: &Engine, text: &str, key: Option<&str>) -> Result<Pass, ScanError> {
+        Self::search(engine, text, key, true)
+    }
+
+    /// Searches a text that stands under a key and is all there.
+    pub(crate) fn whole(engine: &Engine, text: &str, key: Option<&str>) -> Result<Pass, ScanError> {
+        Self::search(engine, text, key, false)
+    }
+
+    fn search(
+        engine: &Engine,
+        text: &str,
+        key: Option<&str>,
+        growing: bool,
+    ) -> Result<Pass, ScanError> {
         let mut session = engine.automaton.session();
         Search {
             engine,
             session: &mut session,
             key,
             depth: 0,
+            growing,
         }
         .text(text)
     }
@@ -59,6 +78,8 @@ struct Search<'e, 's> {
     session: &'s mut Session<'e>,
     key: Option<&'s str>,
     depth: u8,
+    /// Whether more text may follow.
+    growing: bool,
 }
 
 impl Search<'_, '_> {
@@ -83,20 +104,26 @@ impl Search<'_, '_> {
         let bytes = text.as_bytes();
         let mut run = Run::default();
         let mut memo = Memo::default();
-        let beside = Beside::new(self.key);
-        for at in self.engine.automaton.starts(bytes) {
-            self.session.run(bytes, at, &mut run)?;
+        let beside = Beside::new(text, self.key);
+        for (at, mut worth) in self.engine.automaton.starts(bytes, self.growing) {
+            if worth.beside {
+                let near_end = self.growing && at + BESIDE > bytes.len();
+                worth.beside = near_end
+                    || beside.names_number(at)
+                    || rules::may_be_named_behind(bytes, at, self.growing);
+            }
+            self.session.run(bytes, at, worth, &mut run)?;
             if run.alive {
                 sink.settled = sink.settled.min(at);
             }
-            for (index, head) in &run.heads {
-                if let Some(rule) = self.engine.rules.get(*index) {
+            for head in &run.heads {
+                if let Some(rule) = self.engine.rules.get(head.rule) {
                     self.consider(
                         Place {
                             rule,
                             text,
                             start: at,
-                            head: *head,
+                            head: head.end,
                         },
                         &beside,
                         &mut memo,
@@ -124,14 +151,13 @@ impl Search<'_, '_> {
         }
         let reading = memo.read(rule.tail, text, head, &mut sink.steps);
         let (extent, hit) = match reading {
+            Reading::Covered => return,
             Reading::Whole(extent) => (extent, place.judge(extent, beside)),
             Reading::Part(part) => {
                 if place.judge(part, beside).is_none() {
                     return;
                 }
-                let Some(extent) = memo.rest(rule.tail, text, head, &mut sink.steps) else {
-                    return;
-                };
+                let extent = memo.rest(rule.tail, text, head, &mut sink.steps);
                 (extent, place.judge(extent, beside))
             }
         };
@@ -162,7 +188,7 @@ impl Search<'_, '_> {
         if self.depth > 0 {
             return;
         }
-        let found = people::find(text);
+        let found = people::find(text, self.growing);
         sink.settled = sink.settled.min(found.settled);
         sink.hits.extend(found.hits.into_iter().map(|hit| {
             let rule = if hit.label == Label::PERSON {

@@ -207,7 +207,9 @@ proptest! {
         let text = pieces.concat();
         let gated = Pass::over(gated_engine(), &text, None).unwrap();
         let open = Pass::over(open_engine(), &text, None).unwrap();
-        prop_assert_eq!(gated.findings, open.findings);
+        prop_assert_eq!(&gated.findings, &open.findings);
+        let whole = Pass::whole(gated_engine(), &text, None).unwrap();
+        prop_assert_eq!(&whole.findings, &gated.findings);
         prop_assert_eq!(gated.settled, open.settled);
         prop_assert_eq!(gated.open, open.open);
     }

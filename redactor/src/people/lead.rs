@@ -86,7 +86,7 @@ fn is_lower(word: &str) -> bool {
 }
 
 /// Whether a mark stands right before that sets names of code, addresses and paths apart.
-fn is_code(head: &[u8]) -> bool {
+pub(super) fn is_code(head: &[u8]) -> bool {
     match head {
         [.., b':', b':'] => true,
         [.., last] => b"./\\@#$-&<{_~%`".contains(last),

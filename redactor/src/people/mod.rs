@@ -6,6 +6,7 @@
 //! ahead than a name is long, so that streams settle.
 
 mod address;
+mod capital;
 mod foreign;
 mod forms;
 mod han;
@@ -27,15 +28,19 @@ use crate::rule::Hit;
 /// What a search came to.
 pub(crate) struct Found {
     pub(crate) hits: Vec<Hit>,
-    /// From here on more text could bring or change a hit.
+    /// From here on more text could bring or change a hit. Says nothing of a text that is all
+    /// there.
     pub(crate) settled: usize,
+    /// Whether more text may follow.
+    growing: bool,
 }
 
 /// Every name in a normalised text.
-pub(crate) fn find(text: &str) -> Found {
+pub(crate) fn find(text: &str, growing: bool) -> Found {
     let mut found = Found {
         hits: Vec::new(),
         settled: text.len(),
+        growing,
     };
     plain::find(text, &mut found);
     if !text.is_ascii() {
@@ -46,6 +51,9 @@ pub(crate) fn find(text: &str) -> Found {
 
 /// Whether a key says that its whole value is a person's name: `patient_name`, `lastName`.
 pub(crate) fn names_person(key: &str) -> bool {
+    if key.bytes().all(|b| b.is_ascii_alphanumeric()) {
+        return kind(key).is(Kind::FIELD);
+    }
     let plain: String = key.chars().filter(|c| c.is_alphanumeric()).collect();
     kind(&plain).is(Kind::FIELD)
 }

@@ -2,12 +2,12 @@
 
 use super::Found;
 use super::address;
+use super::capital::next_capital;
 use super::forms::{inflected, known, slavic_surname};
-use super::lead::Lead;
+use super::lead::{Lead, is_code};
 use super::lists::{Kind, kind};
 use super::reader::{Reader, Word};
 use super::small;
-use crate::seek::seek;
 
 /// Finds names in the whole text.
 pub(super) fn find(text: &str, found: &mut Found) {
@@ -18,23 +18,34 @@ pub(super) fn find(text: &str, found: &mut Found) {
         let next = next_capital(text, at);
         small::find(&mut reader, at, next, found);
         let Some(start) = next else { break };
-        if let Some(place) = address::at(text, start, &mut digits, found) {
-            at = place.max(start + 1);
-            continue;
-        }
-        reader.cut = false;
-        let begin = behind_particles(text, start);
-        let outcome = reader.name(begin, start);
-        if reader.cut {
-            found.settled = found.settled.min(begin);
-        }
-        at = match outcome {
-            Some(name) => {
-                found.person(begin, name.end, name.score);
-                name.end.max(start + 1)
-            }
-            None => reader.word(start).map_or(start + 1, |word| word.end),
+        let end = match address::at(text, start, &mut digits, found) {
+            Some(end) => end,
+            None => name(start, &mut reader, found),
         };
+        at = end.max(start + 1);
+    }
+}
+
+/// Looks for a name at a capital. Returns where the search goes on.
+fn name(start: usize, reader: &mut Reader<'_>, found: &mut Found) -> usize {
+    let text = reader.text;
+    if is_code(text.as_bytes().get(..start).unwrap_or_default())
+        && let Some(end) = reader.passed(start, found.growing)
+    {
+        return end;
+    }
+    reader.cut = false;
+    let begin = behind_particles(text, start);
+    let outcome = reader.name(begin, start);
+    if reader.cut {
+        found.settled = found.settled.min(begin);
+    }
+    match outcome {
+        Some(name) => {
+            found.person(begin, name.end, name.score);
+            name.end
+        }
+        None => reader.word(start).map_or(start, |word| word.end),
     }
 }
 
@@ -75,33 +86,6 @@ fn behind_particles(text: &str, start: usize) -> usize {
         )
     };
     if bordered || led() { begin } else { start }
-}
-
-/// Where the next word with a capital begins.
-fn next_capital(text: &str, from: usize) -> Option<usize> {
-    let bytes = text.as_bytes();
-    // A capital, or the first byte of one beyond ASCII.
-    let may_be =
-        |byte: u8| (byte.wrapping_sub(b'A') < 26) | (byte.wrapping_sub(0xC3) <= 0xD5 - 0xC3);
-    let mut at = from;
-    loop {
-        at += seek(bytes.get(at..)?, may_be)?;
-        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
-        let joined = before.is_some_and(|before| match before {
-            0x80.. => in_word(text, at),
-            before => before.is_ascii_alphanumeric() || *before == b'_',
-        });
-        if !joined && text.get(at..)?.starts_with(char::is_uppercase) {
-            return Some(at);
-        }
-        at += 1;
-    }
-}
-
-fn in_word(text: &str, at: usize) -> bool {
-    text.get(..at)
-        .and_then(|head| head.chars().next_back())
-        .is_some_and(char::is_alphanumeric)
 }
 
 pub(super) struct Name {

@@ -91,15 +91,24 @@ impl<'t> Reader<'t> {
         word
     }
 
+    /// Where a search goes on behind a word that is no name, whatever it is; nothing if the text
+    /// may bring more of it.
+    pub(super) fn passed(&self, start: usize, growing: bool) -> Option<usize> {
+        if growing && start + LONGEST + 3 > self.text.len() {
+            return None;
+        }
+        let rest = self.text.get(start..)?;
+        let length = extent(rest).map_or(0, |end| {
+            without_s(rest.get(..end).unwrap_or_default()).len()
+        });
+        Some(start + length.max(1))
+    }
+
     fn read_word(&mut self, start: usize) -> Option<Word<'t>> {
         let rest = self.text.get(start..)?;
         let end = extent(rest)?;
         self.cut |= start + end + 2 > self.text.len();
-        let whole = rest.get(..end)?;
-        let text = ["'s", "’s"]
-            .iter()
-            .find_map(|own| whole.strip_suffix(own))
-            .unwrap_or(whole);
+        let text = without_s(rest.get(..end)?);
         let end = start + text.len();
         (!text.is_empty()).then(|| Word {
             text,
@@ -214,6 +223,14 @@ impl<'t> Reader<'t> {
             b => !b.is_ascii_digit(),
         }
     }
+}
+
+/// The word without the `s` of a possessive.
+fn without_s(whole: &str) -> &str {
+    ["'s", "’s"]
+        .iter()
+        .find_map(|own| whole.strip_suffix(own))
+        .unwrap_or(whole)
 }
 
 /// The length of the word at the start of a text; nothing if it is longer than any that is known.

@@ -3,6 +3,7 @@
 
 use crate::label::Label;
 use crate::rule::{Candidate, Hit, Left, Rule, Tail};
+use crate::validate::context::Cues;
 
 use super::names::{
     echoes, is_number, is_password_name, is_uuid, looks_like_place, name_of, says_about,
@@ -42,6 +43,10 @@ const LISTED: &str = r#"(?i)name\\?["']?[ \t]{0,4}[:=][ \t]{0,4}\\?["']?[a-z0-9_
 
 const CLIENT: &str = r#"(?:mysql|mysqldump|mysqladmin|mariadb|redis-cli|sshpass|mongosh?)(?: [^\n|;&]{0,120})? -(?:p|a )["']?"#;
 const QUOTED: &str = r#"(?i)(?:pass(?:word|wd|phrase|code)|passwort|pwd|userpwd|proxyuserpwd|keypasswd|proxypassword|x?oauth2_bearer|secret|(?:api|auth|access)_?(?:key|token)|securestring)["']?\)?[ \t]{0,4}(?:[,(]|[!=]={1,2}|: ?(?:&'static )?[a-z]{1,12} ?=|or)?[ \t]{0,4}"#;
+
+/// What is called with a name and a password for HTTP.
+pub(super) const CALLERS: Cues = Cues::new(7, &["curl", "wget", "http", "https"]);
+pub(super) const CLIENTS: Cues = Cues::new(8, &["curl", "wget"]);
 
 pub(super) fn rules() -> Vec<Rule> {
     let any = (Left::Any, Tail::Value);
@@ -216,7 +221,7 @@ fn user(candidate: &Candidate<'_>) -> Option<Hit> {
     let fits = Worth::of(candidate.value) >= Worth::Word && !is_number(candidate.value);
     let alone = candidate.previous().is_none_or(|b| b.is_ascii_whitespace());
     let sure = Worth::of(candidate.value) >= Worth::Chosen;
-    (fits && alone && (sure || candidate.context.names(&["curl", "wget", "http", "https"])))
+    (fits && alone && (sure || candidate.context.names(&CALLERS)))
         .then(|| candidate.valued(Label::PASSWORD, 88))
         .flatten()
 }
@@ -232,7 +237,7 @@ fn user_name(candidate: &Candidate<'_>) -> Option<Hit> {
         .next()
         .unwrap_or_default();
     let secret = Worth::of(password) >= Worth::Chosen
-        || (Worth::of(password) == Worth::Word && candidate.context.names(&["curl", "wget"]));
+        || (Worth::of(password) == Worth::Word && candidate.context.names(&CLIENTS));
     if name.len() < 3 || known || !secret || !name.bytes().all(inside) {
         return None;
     }

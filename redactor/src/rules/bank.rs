@@ -2,6 +2,7 @@
 
 use crate::label::Label;
 use crate::rule::{Candidate, Hit, Left, Rule, Tail};
+use crate::validate::context::Cues;
 use crate::validate::sums::iban;
 
 use super::checked;
@@ -99,9 +100,12 @@ const LENGTHS: &[(&str, usize)] = &[
     ("YE", 30),
 ];
 
-const WORDS: &[&str] = &[
-    "iban", "ibans", "konto", "konta", "rachunku", "account", "compte",
-];
+pub(super) const WORDS: Cues = Cues::new(
+    4,
+    &[
+        "iban", "ibans", "konto", "konta", "rachunku", "account", "compte",
+    ],
+);
 
 pub(super) fn rules() -> Vec<Rule> {
     let head = r"[A-Za-z]{2}[ .-]?[0-9][ .-]?[0-9](?:[ \n.-]{0,2}[A-Za-z0-9]){11,30}";
@@ -143,7 +147,7 @@ fn check(candidate: &Candidate<'_>) -> Option<Hit> {
             let glued = candidate.previous().is_some_and(|b| b"_-".contains(&b));
             let named = glued || next == Some(&b'_');
             let dashed = bytes.get(..at)?.contains(&b'-');
-            let labelled = candidate.context.names(WORDS);
+            let labelled = candidate.context.names(&WORDS);
             let score = match (iban(&compact), upper, labelled) {
                 (true, true, _) if !(glued && dashed) => 97,
                 _ if named => return None,

@@ -2,35 +2,39 @@
 
 use crate::label::Label;
 use crate::rule::{Candidate, Hit, Left, Rule, Tail};
+use crate::validate::context::Cues;
 use crate::validate::sums::luhn;
 
 use super::checked;
 
-const WORDS: &[&str] = &[
-    "card",
-    "cards",
-    "cc",
-    "pan",
-    "visa",
-    "mastercard",
-    "amex",
-    "credit",
-    "debit",
-    "karte",
-    "kreditkarte",
-    "carte",
-    "carta",
-    "tarjeta",
-    "karta",
-    "karty",
-    "kort",
-    "cartão",
-    "kaart",
-    "maestro",
-    "discover",
-    "ccn",
-    "карта",
-];
+pub(super) const WORDS: Cues = Cues::new(
+    2,
+    &[
+        "card",
+        "cards",
+        "cc",
+        "pan",
+        "visa",
+        "mastercard",
+        "amex",
+        "credit",
+        "debit",
+        "karte",
+        "kreditkarte",
+        "carte",
+        "carta",
+        "tarjeta",
+        "karta",
+        "karty",
+        "kort",
+        "cartão",
+        "kaart",
+        "maestro",
+        "discover",
+        "ccn",
+        "карта",
+    ],
+);
 
 /// Prefix from, prefix to (both of the same length), shortest and longest number. ISO/IEC 7812
 /// ranges as the networks publish them.
@@ -74,38 +78,43 @@ pub(super) fn rules() -> Vec<Rule> {
     )]
 }
 
+/// The most digits that the head takes.
+const MOST: usize = 19;
+
 /// The head takes as many digits as it can; an expiry date may be among them. So every group
 /// border is tried as the end, the longest first.
 fn card(candidate: &Candidate<'_>) -> Option<Hit> {
     let bytes = candidate.text.as_bytes().get(candidate.start..)?;
-    if is_part(candidate) {
+    let matched = candidate.matched().as_bytes();
+    let labelled = candidate.context.names(&WORDS);
+    let lengths = issued(matched);
+    // Without the word beside it, only what an issuer numbers so is a card.
+    if (lengths == 0 && !labelled) || is_part(candidate) {
         return None;
     }
     let glued = candidate.previous().is_some_and(|b| b"._".contains(&b));
-    let mut labelled = None;
-    let mut digits = Vec::with_capacity(19);
+    let (mut digits, mut count) = ([0; MOST], 0);
     let mut best = None;
-    for (at, byte) in bytes
-        .iter()
-        .take(candidate.end - candidate.start)
-        .enumerate()
-    {
+    for (at, byte) in matched.iter().enumerate() {
         if !byte.is_ascii_digit() {
             continue;
         }
-        digits.push(byte - b'0');
+        *digits.get_mut(count)? = byte - b'0';
+        count += 1;
         let next = bytes.get(at + 1);
-        if digits.len() < 12 || next.is_some_and(u8::is_ascii_alphanumeric) {
-            continue;
-        }
-        let grouping = Grouping::of(bytes.get(..=at)?);
-        let labelled = *labelled.get_or_insert_with(|| candidate.context.names(WORDS));
-        // In a name, `scan_4111….pdf`, only what an issuer numbers so is a card.
+        let issued = lengths >> count & 1 != 0;
+        // In a name, `scan_4111….pdf`, the word beside it does not count.
         let named = glued || next == Some(&b'_');
-        if named && !(luhn(&digits) && issued(&digits)) {
+        let possible = issued || (labelled && !named);
+        if count < 12 || !possible || next.is_some_and(u8::is_ascii_alphanumeric) {
             continue;
         }
-        if let Some(score) = judge(&digits, grouping, labelled) {
+        let (digits, grouping) = (digits.get(..count)?, Grouping::of(bytes.get(..=at)?));
+        let sum = luhn(digits);
+        if named && !(sum && issued) {
+            continue;
+        }
+        if let Some(score) = judge(digits, grouping, labelled, sum && issued) {
             best = best.max(Some((score, at + 1)));
         }
     }
@@ -167,28 +176,31 @@ impl Grouping {
     }
 }
 
-fn judge(digits: &[u8], grouping: Grouping, labelled: bool) -> Option<u8> {
-    let sum = luhn(digits);
-    let issued = sum && issued(digits);
+fn judge(digits: &[u8], grouping: Grouping, labelled: bool, issued: bool) -> Option<u8> {
     match (grouping, labelled) {
         (Grouping::Other, false) => None,
-        (_, true) if issued && sum => Some(96),
-        (_, false) if issued && sum => Some(90),
-        (_, true) if sum => Some(80),
+        (_, true) if issued => Some(96),
+        (_, false) if issued => Some(90),
+        (_, true) if luhn(digits) => Some(80),
         // No sum, but the word beside it: a typing error does not make it harmless.
         (Grouping::Card | Grouping::None, true) if digits.len() >= 13 => Some(75),
         _ => None,
     }
 }
 
-fn issued(digits: &[u8]) -> bool {
-    ISSUERS.iter().any(|(from, to, shortest, longest)| {
-        let places = from.ilog10() as usize + 1;
-        let prefix = digits
-            .iter()
-            .take(places)
-            .fold(0, |sum, d| sum * 10 + u32::from(*d));
-        (*from..=*to).contains(&prefix) && (*shortest..=*longest).contains(&digits.len())
+/// The lengths that issuers give to numbers which begin so, a bit each.
+fn issued(number: &[u8]) -> u32 {
+    let digits = number.iter().filter(|b| b.is_ascii_digit());
+    let start = digits
+        .take(4)
+        .fold(0, |sum, b| sum * 10 + u32::from(b - b'0'));
+    let fits = |(from, to, ..): &&(u32, u32, usize, usize)| {
+        let cut = start / 10u32.pow(3 - from.ilog10());
+        (*from..=*to).contains(&cut)
+    };
+    let issuers = ISSUERS.iter().filter(fits);
+    issuers.fold(0, |lengths, (_, _, shortest, longest)| {
+        (*shortest..=*longest).fold(lengths, |lengths, length| lengths | 1 << length)
     })
 }
 

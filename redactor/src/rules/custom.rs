@@ -54,6 +54,7 @@ pub(crate) fn rule(number: usize, custom: &CustomRule) -> Result<Rule, EngineErr
         left: Left::Any,
         tail: Tail::None,
         judge: Judge::Always(custom.score.clamp(1, 100)),
+        beside: false,
     })
 }
 

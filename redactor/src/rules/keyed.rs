@@ -2,6 +2,7 @@
 
 use crate::label::Label;
 use crate::rule::{Candidate, Hit, Left, Rule, Tail};
+use crate::validate::context::Cues;
 
 use super::assigned::assigned;
 use super::names::looks_like_place;
@@ -15,6 +16,22 @@ const SIDEKIQ: &str = r#"BUNDLE_(?:ENTERPRISE|GEMS)__CONTRIBSYS__COM["']?[ \t]{0
 
 /// `VK7JG-…`: five groups of five, as programs that are sold take them.
 const PRODUCT: &str = r"[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4}";
+
+/// What keys that open something are called.
+pub(super) const KEYS: Cues = Cues::new(
+    11,
+    &[
+        "key",
+        "license",
+        "licence",
+        "serial",
+        "activation",
+        "product",
+        "cd",
+        "windows",
+        "office",
+    ],
+);
 
 pub(super) fn rules() -> Vec<Rule> {
     vec![
@@ -54,17 +71,7 @@ fn product(candidate: &Candidate<'_>) -> Option<Hit> {
     let goes_on = candidate
         .next()
         .is_some_and(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
-    let called = candidate.context.names(&[
-        "key",
-        "license",
-        "licence",
-        "serial",
-        "activation",
-        "product",
-        "cd",
-        "windows",
-        "office",
-    ]);
+    let called = candidate.context.names(&KEYS);
     let bytes = candidate.matched().as_bytes();
     let letters = bytes.iter().any(u8::is_ascii_uppercase);
     let digits = bytes.iter().filter(|b| b.is_ascii_digit()).count();
@@ -97,7 +104,10 @@ fn bare_key(candidate: &Candidate<'_>) -> Option<Hit> {
 /// `I am using VALUE as the deploy token`: the name stands behind.
 fn named_behind(candidate: &Candidate<'_>) -> Option<Hit> {
     let rest = candidate.text.get(candidate.head..candidate.end)?;
-    let (value, behind) = rest.split_once(" as ")?;
+    // The value is one word.
+    let end = rest.bytes().position(|b| matches!(b, b' ' | b'\n'))?;
+    let behind = rest.get(end..)?.strip_prefix(" as ")?;
+    let value = rest.get(..end)?;
     let value = value.trim_matches(['"', '\'', '`']);
     let name: String = behind.chars().take(48).collect();
     let name = name
@@ -122,7 +132,7 @@ fn named_behind(candidate: &Candidate<'_>) -> Option<Hit> {
     let told = digits >= 2 || value.bytes().any(|b| b"!@#$%^&*".contains(&b));
     let name = value.trim_end_matches(|c: char| c.is_ascii_digit());
     let word = name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
-    let fits = named && !value.contains([' ', '\n']) && value.len() >= 8 && told && !word;
+    let fits = named && value.len() >= 8 && told && !word;
     if !fits || Worth::of(value) < Worth::Chosen || looks_like_place(value) {
         return None;
     }

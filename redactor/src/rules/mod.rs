@@ -25,10 +25,31 @@ mod worth;
 
 use crate::label::Label;
 use crate::rule::{Check, Judge, Left, Rule, Tail};
+use crate::validate::context::Cues;
 
 pub(crate) use cue::{Anchor, CHECKED, Scheme, named, names_value, words};
 pub(crate) use names::{names_secret, says_about, under_key};
+pub(crate) use phone::may_be_named_behind;
 use worth::Worth;
+
+/// All lists of words that stand beside values.
+pub(crate) const CUES: &[&Cues] = &[
+    &phone::WORDS,
+    &phone::CLEAR_WORDS,
+    &card::WORDS,
+    &social::WORDS,
+    &bank::WORDS,
+    &network::HOSTS,
+    &network::RELEASES,
+    &network::TRAFFIC,
+    &network::DEVICES,
+    &assigned::CALLERS,
+    &assigned::CLIENTS,
+    &keyed::KEYS,
+];
+
+/// Those without which rules that are `beside` take no number.
+pub(crate) const NUMBER_CUES: &[&Cues] = &[&phone::WORDS, &phone::CLEAR_WORDS, &social::WORDS];
 
 /// All of them, in an order that is part of the fingerprint.
 pub(crate) fn built_in() -> Vec<Rule> {
@@ -67,6 +88,16 @@ fn checked(
         left,
         tail,
         judge: Judge::Check(check),
+        beside: false,
+    }
+}
+
+/// A rule for numbers that its check takes only beside their name: behind one of
+/// [`NUMBER_CUES`], or before a word that [`phone::named_behind`] knows.
+fn beside(rule: Rule) -> Rule {
+    Rule {
+        beside: true,
+        ..rule
     }
 }
 

@@ -142,9 +142,13 @@ pub(crate) fn under_key(key: &str, value: &str) -> Option<(Label, u8)> {
     (held && !value.contains(' ') && !looks_like_place(value)).then_some((Label::API_KEY, 88))
 }
 
+/// Whether a key ends with one of the names, without regard to case and separators.
 fn ends_with(key: &str, names: &[&str]) -> bool {
-    let spelled = key.to_ascii_lowercase().replace(['-', '_', ' ', '.'], "");
-    names.iter().any(|name| spelled.ends_with(name))
+    let letters = key.bytes().rev().filter(|b| !b"-_ .".contains(b));
+    let letters = letters.map(|b| b.to_ascii_lowercase());
+    names
+        .iter()
+        .any(|name| name.bytes().rev().eq(letters.clone().take(name.len())))
 }
 
 /// The name at the start of a head: what stands before its quote or separator.

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::label::Label;
 use crate::rule::{Candidate, Hit, Left, Rule, Tail};
+use crate::validate::context::Cues;
 
 use super::checked;
 
@@ -37,55 +38,69 @@ fn ipv4(candidate: &Candidate<'_>) -> Option<Hit> {
         || matches!(address.octets(), [255, ..] | [0, ..] | [.., 0]);
     let doubtful = is_version(candidate)
         || is_numbering(candidate, address)
-        || (is_example(address) && in_prose(candidate) && !candidate.context.names(TRAFFIC));
-    if goes_on || nobody || (doubtful && !candidate.context.names(HOSTS)) {
+        || (is_example(address) && in_prose(candidate) && !candidate.context.names(&TRAFFIC));
+    if goes_on || nobody || (doubtful && !candidate.context.names(&HOSTS)) {
         return None;
     }
     candidate.whole(Label::IP_ADDRESS, 85)
 }
 
 /// What hosts and their addresses are called.
-const HOSTS: &[&str] = &[
-    "ip",
-    "ipv4",
-    "ipaddr",
-    "addr",
-    "address",
-    "host",
-    "hostname",
-    "client",
-    "peer",
-    "server",
-    "remote",
-    "gateway",
-    "src",
-    "dst",
-    "dns",
-    "nameserver",
-    "resolver",
-    "ping",
-    "via",
-];
+pub(super) const HOSTS: Cues = Cues::new(
+    5,
+    &[
+        "ip",
+        "ipv4",
+        "ipaddr",
+        "addr",
+        "address",
+        "host",
+        "hostname",
+        "client",
+        "peer",
+        "server",
+        "remote",
+        "gateway",
+        "src",
+        "dst",
+        "dns",
+        "nameserver",
+        "resolver",
+        "ping",
+        "via",
+    ],
+);
+
+/// What numbers of four parts are called that are no addresses.
+pub(super) const RELEASES: Cues = Cues::new(
+    6,
+    &[
+        "version", "versions", "release", "ver", "build", "v", "section",
+    ],
+);
 
 /// Words of logs and reports before the host that they tell of.
-const TRAFFIC: &[&str] = &[
-    "from",
-    "to",
-    "by",
-    "login",
-    "logged",
-    "user",
-    "session",
-    "connect",
-    "connected",
-    "connection",
-    "request",
-    "requests",
-    "attack",
-    "traffic",
-    "banned",
-    "blocked",
-];
+pub(super) const TRAFFIC: Cues = Cues::new(
+    9,
+    &[
+        "from",
+        "to",
+        "by",
+        "login",
+        "logged",
+        "user",
+        "session",
+        "connect",
+        "connected",
+        "connection",
+        "request",
+        "requests",
+        "attack",
+        "traffic",
+        "banned",
+        "blocked",
+    ],
+);
 
 /// An address that is kept free for examples (RFC 5737).
 fn is_example(address: Ipv4Addr) -> bool {
@@ -108,26 +123,29 @@ fn in_prose(candidate: &Candidate<'_>) -> bool {
 }
 
 /// What devices and their addresses are called.
-const DEVICES: &[&str] = &[
-    "mac",
-    "hwaddr",
-    "ether",
-    "ethernet",
-    "bssid",
-    "lladdr",
-    "device",
-    "hardware",
-    "wlan",
-    "wifi",
-    "bluetooth",
-    "adapter",
-    "interface",
-    "physical",
-    "address",
-    "addr",
-    "client",
-    "host",
-];
+pub(super) const DEVICES: Cues = Cues::new(
+    10,
+    &[
+        "mac",
+        "hwaddr",
+        "ether",
+        "ethernet",
+        "bssid",
+        "lladdr",
+        "device",
+        "hardware",
+        "wlan",
+        "wifi",
+        "bluetooth",
+        "adapter",
+        "interface",
+        "physical",
+        "address",
+        "addr",
+        "client",
+        "host",
+    ],
+);
 
 /// Small numbers that no port or mask follows are sections, releases and object identifiers:
 /// `§4.2.1.13`, `Git 1.8.1.3`, `oid!(2.5.4.6)`.
@@ -142,9 +160,7 @@ fn is_version(candidate: &Candidate<'_>) -> bool {
         .previous()
         .is_some_and(|b| b"-/@=<>~^".contains(&b));
     let small = candidate.matched().split('.').all(|part| part.len() <= 2);
-    candidate.context.names(&[
-        "version", "versions", "release", "ver", "build", "v", "section",
-    ]) || (glued && small)
+    candidate.context.names(&RELEASES) || (glued && small)
 }
 
 fn ipv6(candidate: &Candidate<'_>) -> Option<Hit> {
@@ -197,7 +213,7 @@ fn mac_address(candidate: &Candidate<'_>) -> Option<Hit> {
         .as_bytes()
         .get(1)
         .is_some_and(|b| b"2367abefABEF".contains(b));
-    let unnamed = own && in_prose(candidate) && !candidate.context.names(DEVICES);
+    let unnamed = own && in_prose(candidate) && !candidate.context.names(&DEVICES);
     if goes_on || continued || same || unnamed {
         return None;
     }

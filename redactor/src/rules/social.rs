@@ -2,11 +2,15 @@
 
 use crate::label::Label;
 use crate::rule::{Candidate, Hit, Left, Rule, Tail};
+use crate::validate::context::Cues;
 use crate::validate::sums::digits;
 
-use super::checked;
+use super::{beside, checked};
 
-const WORDS: &[&str] = &["ssn", "social", "socialsecurity", "sss", "itin", "ssns"];
+pub(super) const WORDS: Cues = Cues::new(
+    3,
+    &["ssn", "social", "socialsecurity", "sss", "itin", "ssns"],
+);
 
 pub(super) fn rules() -> Vec<Rule> {
     let grouped = r"[0-9]{3}(?:-[0-9]{2}-| [0-9]{2} |\.[0-9]{2}\.)[0-9]{4}";
@@ -19,14 +23,20 @@ pub(super) fn rules() -> Vec<Rule> {
             (Left::Word, Tail::None),
             with_separators,
         ),
-        checked("us-ssn-bare", Label::US_SSN, r"[0-9]{9}", left, bare),
-        checked(
+        beside(checked(
+            "us-ssn-bare",
+            Label::US_SSN,
+            r"[0-9]{9}",
+            left,
+            bare,
+        )),
+        beside(checked(
             "us-ssn-spread",
             Label::US_SSN,
             r"[0-9](?:[ .\n-]{0,3}[0-9]){8}",
             left,
             bare,
-        ),
+        )),
     ]
 }
 
@@ -36,7 +46,7 @@ fn with_separators(candidate: &Candidate<'_>) -> Option<Hit> {
     if touches_number(candidate) || (glued && !candidate.matched().contains('-')) {
         return None;
     }
-    let labelled = candidate.context.names(WORDS);
+    let labelled = candidate.context.names(&WORDS);
     let dotted = candidate.matched().contains('.');
     match kind(candidate.matched()) {
         _ if labelled => candidate.whole(Label::US_SSN, 97),
@@ -49,7 +59,7 @@ fn with_separators(candidate: &Candidate<'_>) -> Option<Hit> {
 }
 
 fn bare(candidate: &Candidate<'_>) -> Option<Hit> {
-    let labelled = !touches_number(candidate) && candidate.context.names(WORDS);
+    let labelled = candidate.context.names(&WORDS) && !touches_number(candidate);
     labelled
         .then(|| candidate.whole(Label::US_SSN, 90))
         .flatten()?

@@ -3,9 +3,10 @@
 use aho_corasick::{AhoCorasick, packed};
 use memchr::memmem;
 
-use super::bytes::Bytes;
+use super::bytes::{Bytes, frequency, share};
 use super::require::{Need, Run, is_mark};
 use crate::engine::EngineError;
+use crate::seek::seek;
 
 /// Literals that end so near to the start are looked for byte by byte.
 const NEAR: usize = 8;
@@ -15,20 +16,63 @@ const LONGEST_NUMBER: usize = 64;
 /// Whether what a head needs is in reach of a start.
 pub(super) enum Test {
     /// One of the bytes among the next so many.
-    Bytes(Bytes, usize),
+    Bytes(Bytes, usize, Option<Run>),
     Digits(usize),
-    /// Bytes of these sets, one after another.
-    Shape(Vec<Bytes>),
-    /// One of the literals, the last no further than so many bytes behind the start.
-    Literal(Literals, usize, Option<Run>),
+    /// Bytes of these sets at these places behind the start, the rarest first.
+    Shape(Vec<(usize, Bytes)>),
+    Literal(Wanted),
 }
 
-/// A search for literals.
-pub(super) enum Literals {
-    Byte(u8),
-    Many(AhoCorasick),
-    One(Box<memmem::Finder<'static>>),
-    Packed(packed::Searcher),
+/// One of the literals, the last no further than so many bytes behind the start.
+pub(super) struct Wanted {
+    pub(super) literals: Literals,
+    pub(super) reach: usize,
+    pub(super) run: Option<Run>,
+    /// A byte of each literal.
+    pub(super) keys: Held,
+    /// So many bytes of a literal may stand before the end of a text that cuts it.
+    cut: usize,
+}
+
+impl Wanted {
+    fn new(literals: &[Vec<u8>], reach: usize, run: Option<Run>) -> Result<Self, EngineError> {
+        let mut keys = Held::default();
+        literals.iter().for_each(|literal| keys.add_rarest(literal));
+        let longest = literals.iter().map(Vec::len).max().unwrap_or(1);
+        Ok(Self {
+            literals: Literals::new(literals)?,
+            reach,
+            run,
+            keys,
+            cut: longest.saturating_sub(1),
+        })
+    }
+
+    /// The first place from `at` on from which a literal at `next` is in reach and nothing else
+    /// than may stand between does.
+    pub(super) fn begin(&self, text: &[u8], at: usize, next: usize) -> usize {
+        let from = (next + 1).saturating_sub(self.reach);
+        match &self.run {
+            Some(run) if next <= text.len() => {
+                run.begin(text, from.max(at), self.place(text, next))
+            }
+            _ => from,
+        }
+    }
+
+    /// Where a literal begins, if only behind the text's end that may cut it.
+    fn place(&self, text: &[u8], next: usize) -> usize {
+        let cut = if next == text.len() { self.cut } else { 0 };
+        next.saturating_sub(cut)
+    }
+
+    fn passes(&self, text: &[u8], at: usize, next: usize) -> bool {
+        next < at.saturating_add(self.reach)
+            && self.run.as_ref().is_none_or(|run| {
+                let rest = text.get(at..).unwrap_or_default();
+                run.leads(rest, self.place(text, next).saturating_sub(at))
+            })
+    }
 }
 
 impl Test {
@@ -36,55 +80,159 @@ impl Test {
     pub(super) fn new(need: &Need) -> Result<Option<Self>, EngineError> {
         Ok(match need {
             Need::Start => None,
-            Need::Digits(count) => Some(Self::Digits(*count)),
-            Need::Shape(row) => Some(Self::Shape(row.clone())),
+            Need::Digits(count) | Need::Beside(count) => Some(Self::Digits(*count)),
+            Need::Shape(row) => {
+                let mut row: Vec<(usize, Bytes)> = row.iter().cloned().enumerate().collect();
+                row.sort_by(|(_, one), (_, two)| one.share().total_cmp(&two.share()));
+                Some(Self::Shape(row))
+            }
             Need::Literal {
                 literals,
                 reach,
                 run,
             } => Some(match (bytes(literals), literals.len()) {
+                (Some(bytes), 4..) => Self::Bytes(bytes, *reach, run.clone()),
                 // So near that no search beats looking.
-                _ if *reach <= NEAR => Self::Bytes(rarest(literals), *reach),
-                (Some(bytes), 4..) => Self::Bytes(bytes, *reach),
-                _ => Self::Literal(Literals::new(literals)?, *reach, run.clone()),
+                _ if *reach <= NEAR && !is_rare(literals) => Self::near(literals, *reach, run),
+                _ => Self::Literal(Wanted::new(literals, *reach, run.clone())?),
             }),
         })
     }
 
-    /// `next` is where the literal stands next, at `at` or behind it, or the end of the text.
-    pub(super) fn passes(&self, text: &[u8], at: usize, next: usize) -> bool {
+    /// Looks for what the literals begin with or end with, whichever is rarer.
+    fn near(literals: &[Vec<u8>], reach: usize, run: &Option<Run>) -> Self {
+        let ends = |end: fn(&Vec<u8>) -> Option<&u8>| {
+            let mut set = Bytes::default();
+            literals
+                .iter()
+                .filter_map(end)
+                .for_each(|byte| set.add(*byte));
+            set
+        };
+        let (first, last) = (
+            ends(|literal| literal.first()),
+            ends(|literal| literal.last()),
+        );
+        if last.share() >= first.share() {
+            return Self::Bytes(first, reach, run.clone());
+        }
+        let longest = literals.iter().map(Vec::len).max().unwrap_or(1);
+        let run = run.clone().map(|run| Run {
+            slack: run.slack + longest - 1,
+            ..run
+        });
+        Self::Bytes(last, reach, run)
+    }
+
+    /// `next` is where the literal stands next, at `at` or behind it. Where a text that is growing
+    /// ends first, what is there may go on.
+    pub(super) fn passes(&self, text: &[u8], at: usize, next: usize, growing: bool) -> bool {
+        let rest = text.get(at..).unwrap_or_default();
         match self {
-            Self::Digits(count) => holds_digits(text.get(at..).unwrap_or_default(), *count),
-            // Where the text ends first, what is there may go on.
-            Self::Shape(row) => {
-                let rest = text.get(at..).unwrap_or_default();
-                row.iter().zip(rest).all(|(set, byte)| set.holds(*byte))
+            Self::Digits(count) => holds_digits(rest, *count).unwrap_or(growing),
+            Self::Shape(row) => row.iter().all(|(place, set)| {
+                let byte = rest.get(*place);
+                byte.map_or(growing, |byte| set.holds(*byte))
+            }),
+            Self::Bytes(bytes, reach, run) => {
+                let near = rest.iter().take(*reach);
+                match near.enumerate().find(|(_, byte)| bytes.holds(**byte)) {
+                    Some((place, _)) => run.as_ref().is_none_or(|run| run.leads(rest, place)),
+                    None => growing && rest.len() < *reach,
+                }
             }
-            Self::Bytes(bytes, reach) => {
-                let rest = text.get(at..).unwrap_or_default();
-                let wanted = |byte: &u8| bytes.holds(*byte);
-                rest.len() < *reach || rest.iter().take(*reach).any(wanted)
-            }
-            Self::Literal(_, reach, run) => {
-                next < at.saturating_add(*reach)
-                    && run.as_ref().is_none_or(|run| {
-                        let rest = text.get(at..next).unwrap_or_default();
-                        let length = rest.iter().position(|byte| !run.set.holds(*byte));
-                        length.is_none_or(|length| {
-                            length >= run.least && rest.len() <= length + run.slack
-                        })
-                    })
-            }
+            Self::Literal(wanted) => wanted.passes(text, at, next),
         }
     }
 }
 
+/// Which bytes a text holds; those beyond ASCII all as one.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Held(u128);
+
+impl Held {
+    pub(super) fn of(text: &[u8]) -> Self {
+        Self(text.iter().fold(0, |held, byte| held | bit(*byte)))
+    }
+
+    pub(super) fn any_of(self, other: &Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    fn add_rarest(&mut self, literal: &[u8]) {
+        let rarest = literal
+            .iter()
+            .min_by(|one, two| share(**one).total_cmp(&share(**two)));
+        self.0 |= rarest.map_or(u128::MAX, |byte| bit(*byte));
+    }
+}
+
+/// No text holds a NUL but by mistake: its bit stands for all bytes beyond ASCII too.
+fn bit(byte: u8) -> u128 {
+    1 << if byte.is_ascii() { byte } else { 0 }
+}
+
+impl Run {
+    /// The first place from `from` on from which nothing but such a run, and what may follow it,
+    /// goes up to a literal at `next`.
+    pub(super) fn begin(&self, text: &[u8], from: usize, next: usize) -> usize {
+        let end = next.saturating_sub(self.slack).max(from);
+        let run = text.get(from..end).unwrap_or_default();
+        let gap = run.iter().rposition(|byte| !self.set.holds(*byte));
+        gap.map_or(from, |gap| from + gap + 1)
+    }
+
+    /// Whether a text begins with such a run that goes up to a literal at `place`, or to the
+    /// text's end.
+    fn leads(&self, text: &[u8], place: usize) -> bool {
+        let before = text.get(..place).unwrap_or(text);
+        let length = before.iter().position(|byte| !self.set.holds(*byte));
+        length.is_none_or(|length| length >= self.least && before.len() <= length + self.slack)
+    }
+}
+
+/// Whether literals stand in so few places that to look for them costs next to nothing.
+fn is_rare(literals: &[Vec<u8>]) -> bool {
+    const RARE: f32 = 0.001;
+    literals
+        .iter()
+        .map(|literal| frequency(literal))
+        .sum::<f32>()
+        < RARE
+}
+
+/// A search for literals.
+pub(super) enum Literals {
+    Byte(u8),
+    Many(AhoCorasick),
+    /// What all have in common, and how far behind their beginning.
+    One(Box<memmem::Finder<'static>>, usize),
+    Packed(packed::Searcher),
+    /// Many that begin with a few bytes, and the bytes that may stand behind those.
+    Led([u8; LEADS], Bytes, Vec<Vec<u8>>),
+}
+
+/// So many first bytes are looked for at once.
+const LEADS: usize = 4;
+
 impl Literals {
     fn new(literals: &[Vec<u8>]) -> Result<Self, EngineError> {
+        if literals.len() > 2 * LEADS
+            && let Some(leads) = leads(literals)
+        {
+            let mut seconds = Bytes::default();
+            let bytes = literals.iter().filter_map(|literal| literal.get(1));
+            bytes.for_each(|byte| seconds.add(*byte));
+            return Ok(Self::Led(leads, seconds, literals.to_vec()));
+        }
+        if let Some((needle, offset)) = common(literals) {
+            let finder = memmem::Finder::new(needle).into_owned();
+            return Ok(Self::One(Box::new(finder), offset));
+        }
         Ok(match literals {
             [one] => match one.as_slice() {
                 [byte] => Self::Byte(*byte),
-                more => Self::One(Box::new(memmem::Finder::new(more).into_owned())),
+                more => Self::One(Box::new(memmem::Finder::new(more).into_owned()), 0),
             },
             many => match packed::Searcher::new(many) {
                 Some(search) => Self::Packed(search),
@@ -96,32 +244,74 @@ impl Literals {
         })
     }
 
-    /// The first place at which one stands.
+    /// The first place at which one stands or may stand.
     pub(super) fn find(&self, text: &[u8]) -> Option<usize> {
         match self {
             Self::Byte(byte) => memchr::memchr(*byte, text),
             Self::Many(search) => search.find(text).map(|hit| hit.start()),
-            Self::One(search) => search.find(text),
+            Self::One(search, offset) => {
+                let rest = text.get(*offset..)?;
+                search.find(rest)
+            }
             Self::Packed(search) => search.find(text).map(|hit| hit.start()),
+            Self::Led(leads, seconds, literals) => {
+                let mut from = 0;
+                loop {
+                    let rest = text.get(from..)?;
+                    let [a, b, c, d] = *leads;
+                    let at = seek(rest, |x| (x == a) | (x == b) | (x == c) | (x == d))?;
+                    let here = rest.get(at..).unwrap_or_default();
+                    let possible = here.get(1).is_some_and(|byte| seconds.holds(*byte));
+                    if possible && literals.iter().any(|literal| here.starts_with(literal)) {
+                        return Some(from + at);
+                    }
+                    from += at + 1;
+                }
+            }
         }
     }
 }
 
-/// Whether so many digits follow with nothing but marks between them, or the text ends before
-/// that can be told.
-fn holds_digits(rest: &[u8], count: usize) -> bool {
+/// What several literals all begin or end with, and where in them: one needle instead of many.
+pub(super) fn common(literals: &[Vec<u8>]) -> Option<(&[u8], usize)> {
+    let first = literals.first().filter(|_| literals.len() > 1)?;
+    let prefix = (2..=first.len()).rev().find_map(|length| {
+        let prefix = first.get(..length)?;
+        let all = literals.iter().all(|literal| literal.starts_with(prefix));
+        all.then_some((prefix, 0))
+    });
+    let suffix = (1..=first.len().saturating_sub(2)).find_map(|offset| {
+        let suffix = first.get(offset..)?;
+        let ends = |literal: &Vec<u8>| literal.len() == first.len() && literal.ends_with(suffix);
+        literals.iter().all(ends).then_some((suffix, offset))
+    });
+    prefix.or(suffix)
+}
+
+/// The brackets that the literals begin with, if they all do.
+pub(super) fn leads(literals: &[Vec<u8>]) -> Option<[u8; LEADS]> {
+    let led = |literal: &Vec<u8>| literal.first().is_some_and(|byte| BRACKETS.contains(byte));
+    (!literals.is_empty() && literals.iter().all(led)).then_some(BRACKETS)
+}
+
+/// What values that hide are set in.
+pub(super) const BRACKETS: [u8; LEADS] = *b"([{<";
+
+/// Whether so many digits follow with nothing but marks between them, if that can be told before
+/// the text ends.
+fn holds_digits(rest: &[u8], count: usize) -> Option<bool> {
     let mut seen = 0;
     for (at, byte) in rest.iter().enumerate() {
         if byte.is_ascii_digit() {
             seen += 1;
         } else if !is_mark(*byte) {
-            return false;
+            return Some(false);
         }
         if seen == count || at == LONGEST_NUMBER {
-            return true;
+            return Some(true);
         }
     }
-    true
+    None
 }
 
 /// The single bytes that the literals are, if they are.
@@ -134,25 +324,4 @@ fn bytes(literals: &[Vec<u8>]) -> Option<Bytes> {
         set.add(*byte);
     }
     Some(set)
-}
-
-/// What the literals begin with or end with, whichever is rarer.
-fn rarest(literals: &[Vec<u8>]) -> Bytes {
-    let ends = |end: fn(&Vec<u8>) -> Option<&u8>| {
-        let mut set = Bytes::default();
-        literals
-            .iter()
-            .filter_map(end)
-            .for_each(|byte| set.add(*byte));
-        set
-    };
-    let (first, last) = (
-        ends(|literal| literal.first()),
-        ends(|literal| literal.last()),
-    );
-    if last.share() < first.share() {
-        last
-    } else {
-        first
-    }
 }

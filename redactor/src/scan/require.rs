@@ -2,22 +2,21 @@
 //! with or holds further on, or the digits that it takes.
 
 use regex_syntax::ParserBuilder;
-use regex_syntax::hir::literal::Extractor;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::bytes::{Bytes, frequency};
+use super::found::{Found, literal, prefixes, unique};
+use super::probe::BRACKETS;
 use super::shape::shape;
 
-/// Longer literals are cut, more of them are cut further: what is left is rare enough.
-const LONGEST_LITERAL: usize = 6;
-/// More literals than this are no quick test.
-const MOST_LITERALS: usize = 64;
 /// What is as common as this at a place in the text is worth no test.
 const COMMON: f32 = 0.9;
 /// A row of sets that lets so much pass is worth a look.
 const NARROW: f32 = 0.02;
 /// A beginning that is as rare as this needs no second test.
 pub(super) const RARE: f32 = 0.12;
+/// More literals that brackets lead are looked for by those brackets.
+const MANY: usize = 16;
 /// Numbers with fewer digits stand everywhere.
 const FEW: usize = 6;
 /// How common numbers of six digits and more are at the starts of words.
@@ -38,6 +37,8 @@ pub(super) enum Need {
     Shape(Vec<Bytes>),
     /// So many digits with nothing but number marks between them.
     Digits(usize),
+    /// The same, and a name of such numbers beside them, which is looked for elsewhere.
+    Beside(usize),
 }
 
 /// What stands before a literal: at least so many bytes of the set, then no more than `slack`
@@ -55,6 +56,7 @@ impl Need {
         match (self, other) {
             (Self::Start, Self::Start) => true,
             (Self::Shape(one), Self::Shape(two)) => one == two,
+            (Self::Beside(_), Self::Beside(_)) => true,
             (Self::Digits(one), Self::Digits(two)) => (*one < FEW) == (*two < FEW),
             (
                 Self::Literal {
@@ -67,21 +69,74 @@ impl Need {
                     run: other,
                     ..
                 },
-            ) => one == two && before == other,
+            ) => match (before, other) {
+                (Some(run), Some(own)) if is_led(one) && is_led(two) => {
+                    run.set == own.set && run.least == own.least
+                }
+                _ => one == two && before == other,
+            },
             _ => false,
         }
+    }
+
+    /// Needs one of which is there where this one is: of many literals those that are looked for
+    /// by the marks that lead them, and the others.
+    pub(super) fn parts(self) -> Vec<Self> {
+        let Self::Literal {
+            literals,
+            reach,
+            run,
+        } = self
+        else {
+            return vec![self];
+        };
+        let (led, others): (Vec<_>, Vec<_>) = literals
+            .into_iter()
+            .partition(|literal| literal.first().is_some_and(|byte| BRACKETS.contains(byte)));
+        let parts = match led.len() > MANY && !others.is_empty() {
+            true => vec![led, others],
+            false => vec![[led, others].concat()],
+        };
+        let need = |literals| Self::Literal {
+            literals,
+            reach,
+            run: run.clone(),
+        };
+        parts.into_iter().map(need).collect()
     }
 
     /// Makes this the need that either has.
     pub(super) fn widen(&mut self, other: Self) {
         match (self, other) {
-            (Self::Digits(one), Self::Digits(two)) => *one = two.min(*one),
-            (Self::Literal { reach: one, .. }, Self::Literal { reach: two, .. }) => {
+            (Self::Digits(one), Self::Digits(two)) | (Self::Beside(one), Self::Beside(two)) => {
+                *one = two.min(*one);
+            }
+            (
+                Self::Literal {
+                    literals: own,
+                    reach: one,
+                    run,
+                },
+                Self::Literal {
+                    literals,
+                    reach: two,
+                    run: other,
+                },
+            ) => {
                 *one = two.max(*one);
+                if let (Some(run), Some(other)) = (run, other) {
+                    run.slack = run.slack.max(other.slack);
+                }
+                *own = unique([std::mem::take(own), literals].concat());
             }
             _ => {}
         }
     }
+}
+
+/// Whether literals are so many that they are looked for by the brackets that lead them.
+fn is_led(literals: &[Vec<u8>]) -> bool {
+    literals.len() > MANY && super::probe::leads(literals).is_some()
 }
 
 /// Bytes that stand between the digits of one number.
@@ -107,11 +162,13 @@ pub(super) fn of(head: &str) -> (Need, f32) {
     if begins <= RARE {
         return (Need::Start, begins);
     }
-    let inside = literal(&hir);
+    let inside = literal(&hir, true);
     let best = inside.as_ref().map_or(1.0, Found::cost);
     let shape = shape(&hir).0;
     let narrow = shape.iter().map(Bytes::share).product::<f32>();
-    if narrow < NARROW && narrow < best {
+    // A literal that is rare by itself is looked for once, and not at every start.
+    let seldom = inside.as_ref().is_some_and(Found::is_seldom);
+    if narrow < NARROW && narrow < best && !seldom {
         return (Need::Shape(shape), narrow);
     }
     // A second test has to be worth its own search.
@@ -139,49 +196,6 @@ pub(super) fn of(head: &str) -> (Need, f32) {
     }
 }
 
-struct Found {
-    literals: Vec<Vec<u8>>,
-    reach: usize,
-    run: Option<Run>,
-    common: f32,
-}
-
-impl Found {
-    /// What every match begins with.
-    fn beginning(hir: &Hir) -> Option<Found> {
-        let mut literals = prefixes(hir, LONGEST_LITERAL, 500)?;
-        for length in (1..LONGEST_LITERAL).rev() {
-            if literals.len() <= MOST_LITERALS {
-                break;
-            }
-            literals
-                .iter_mut()
-                .for_each(|literal| literal.truncate(length));
-            literals = unique(literals);
-        }
-        // Many short ones stand everywhere.
-        let telling = literals.len() <= 20 || literals.iter().all(|literal| literal.len() > 2);
-        (literals.len() <= MOST_LITERALS && telling).then(|| Found {
-            reach: literals.iter().map(Vec::len).max().unwrap_or(0),
-            run: None,
-            common: literals.iter().map(|literal| frequency(literal)).sum(),
-            literals,
-        })
-    }
-
-    /// In how many starts of words one of the literals is in reach.
-    fn cost(&self) -> f32 {
-        self.common * self.reach as f32
-    }
-
-    fn rarer(self, other: Option<Found>) -> Option<Found> {
-        match other {
-            Some(other) if other.cost() <= self.cost() => Some(other),
-            _ => Some(self),
-        }
-    }
-}
-
 /// How common the head's first three bytes are at the starts of words.
 fn beginning(hir: &Hir) -> f32 {
     let Some(literals) = prefixes(hir, 3, 500) else {
@@ -199,96 +213,6 @@ fn beginning(hir: &Hir) -> f32 {
         other => frequency(other) * 4.0,
     };
     literals.iter().map(share).sum()
-}
-
-/// The rarest set of literals one of which every match holds.
-fn literal(hir: &Hir) -> Option<Found> {
-    let own = Found::beginning(hir);
-    let inner = match hir.kind() {
-        HirKind::Capture(capture) => literal(&capture.sub),
-        HirKind::Repetition(repetition) if repetition.min > 0 => literal(&repetition.sub),
-        HirKind::Concat(parts) => in_row(parts),
-        HirKind::Alternation(branches) => in_each(branches),
-        _ => None,
-    };
-    match own {
-        Some(own) => own.rarer(inner),
-        None => inner,
-    }
-}
-
-/// The rarest that some part of a row holds, or the parts from one on begin with.
-fn in_row(parts: &[Hir]) -> Option<Found> {
-    let mut best: Option<Found> = None;
-    let mut before = 0usize;
-    for (at, part) in parts.iter().enumerate() {
-        let rest = Hir::concat(parts.get(at..).unwrap_or_default().to_vec());
-        let begins = (at > 0).then(|| Found::beginning(&rest)).flatten();
-        for found in [begins, literal(part)].into_iter().flatten() {
-            let reach = found.reach.saturating_add(before);
-            let run = match parts.first() {
-                Some(first) if at > 0 => {
-                    let mut set = Bytes::default();
-                    set.of(first);
-                    let longest = first.properties().maximum_len()?;
-                    Some(Run {
-                        set,
-                        least: first.properties().minimum_len().unwrap_or(0),
-                        slack: reach.saturating_sub(longest),
-                    })
-                }
-                _ => found.run.clone(),
-            };
-            best = Found {
-                reach,
-                run,
-                ..found
-            }
-            .rarer(best);
-        }
-        before = before.saturating_add(part.properties().maximum_len()?);
-    }
-    best
-}
-
-fn in_each(branches: &[Hir]) -> Option<Found> {
-    let mut all = Found {
-        literals: Vec::new(),
-        reach: 0,
-        run: None,
-        common: 0.0,
-    };
-    for branch in branches {
-        let found = literal(branch)?;
-        all.literals.extend(found.literals);
-        all.reach = all.reach.max(found.reach);
-        all.common += found.common;
-    }
-    all.literals = unique(all.literals);
-    (all.literals.len() <= MOST_LITERALS).then_some(all)
-}
-
-/// All literals that a match may begin with; nothing if they are too many.
-fn prefixes(hir: &Hir, longest: usize, most: usize) -> Option<Vec<Vec<u8>>> {
-    let mut extractor = Extractor::new();
-    extractor
-        .limit_class(16)
-        .limit_literal_len(longest)
-        .limit_total(most);
-    let sequence = extractor.extract(hir);
-    let literals = sequence.literals()?;
-    let literals = literals.iter().map(|literal| literal.as_bytes().to_vec());
-    let literals = unique(literals.collect());
-    literals
-        .iter()
-        .all(|literal| !literal.is_empty())
-        .then_some(literals)
-}
-
-fn unique(mut literals: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
-    literals.sort();
-    literals.dedup();
-    literals
 }
 
 /// How many digits a match has before any byte that is neither digit nor mark, and whether the

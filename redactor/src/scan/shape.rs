@@ -5,7 +5,7 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 use super::bytes::Bytes;
 
 /// More bytes than this are not looked at.
-const LONGEST_SHAPE: usize = 16;
+pub(super) const LONGEST_SHAPE: usize = 16;
 /// Which bytes a match begins with, place by place as far as every match has them, and whether
 /// that is all of it.
 pub(super) fn shape(hir: &Hir) -> (Vec<Bytes>, bool) {

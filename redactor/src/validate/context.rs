@@ -1,10 +1,27 @@
 //! The words beside a value: the same line before it, and the key it stands under.
 
-use std::cell::RefCell;
+use std::cell::Cell;
+use std::sync::LazyLock;
 
 /// How far back a label word may stand, in bytes of normalised text. A stream keeps at least
 /// twice as many raw bytes, see [`crate::Engine::LEFT_CONTEXT`].
 pub(crate) const REACH: usize = 48;
+
+/// Words (in lower case) that say what stands behind them, and the bit that stands for them all.
+pub(crate) struct Cues {
+    bit: u32,
+    words: &'static [&'static str],
+}
+
+impl Cues {
+    /// The words with that number among all lists.
+    pub(crate) const fn new(number: u32, words: &'static [&'static str]) -> Self {
+        Self {
+            bit: 1 << number,
+            words,
+        }
+    }
+}
 
 /// The text before a value and the key of its field.
 #[derive(Clone, Copy)]
@@ -14,25 +31,42 @@ pub(crate) struct Context<'t> {
     beside: &'t Beside<'t>,
 }
 
-/// The words that stand beside values of one text, taken apart when a rule first asks for them
-/// and kept for the other rules that match at the same place.
+/// The words that stand beside the values of one text.
 pub(crate) struct Beside<'t> {
-    key: Option<(&'t [u8], Words)>,
-    before: RefCell<(Option<usize>, Words)>,
+    text: &'t [u8],
+    /// The lists that hold a word of the key.
+    key: u32,
+    /// The answer for the place that was asked about last: the rules that match there all ask.
+    near: Cell<(usize, u32)>,
 }
 
 impl<'t> Beside<'t> {
     /// For the values of a text that stands under `key`.
-    pub(crate) fn new(key: Option<&'t str>) -> Self {
-        let key = key.map(|key| {
-            let mut words = Words::default();
-            words.take_apart(key.as_bytes());
-            (key.as_bytes(), words)
-        });
+    pub(crate) fn new(text: &'t str, key: Option<&str>) -> Self {
         Self {
-            key,
-            before: RefCell::default(),
+            text: text.as_bytes(),
+            key: key.map_or(0, |key| all_listed(key.as_bytes())),
+            near: Cell::new((usize::MAX, 0)),
         }
+    }
+
+    /// The lists that hold a word of the key or one that stands in reach before `start`.
+    fn lists(&self, start: usize) -> u32 {
+        let (known, lists) = self.near.get();
+        if known == start {
+            return lists;
+        }
+        let window = self.text.get(start.saturating_sub(REACH)..start);
+        let lists = self.key | all_listed(window.unwrap_or_default());
+        self.near.set((start, lists));
+        lists
+    }
+
+    /// Whether a number that begins at `start` is worth a look by the rules that take one only
+    /// beside its name.
+    pub(crate) fn names_number(&self, start: usize) -> bool {
+        let lists = crate::rules::NUMBER_CUES.iter();
+        self.lists(start) & lists.fold(0, |bits, cues| bits | cues.bit) != 0
     }
 }
 
@@ -47,36 +81,31 @@ impl<'t> Context<'t> {
         }
     }
 
-    /// Whether one of the words (lower case) stands before the value or in its key. A word is not
-    /// found inside a longer one; a change from lower to upper case is a boundary too:
-    /// `phoneNumber`.
-    pub(crate) fn names(&self, words: &[&str]) -> bool {
-        let key = self.beside.key.as_ref();
-        let mut known = self.beside.before.borrow_mut();
-        let (at, before) = &mut *known;
-        if *at != Some(self.start) {
-            before.take_apart(self.before);
-            *at = Some(self.start);
-        }
-        before.hold(self.before, words) || key.is_some_and(|(key, own)| own.hold(key, words))
+    /// Whether one of the words stands before the value or in its key. A word is not found inside
+    /// a longer one; a change from lower to upper case is a boundary too: `phoneNumber`.
+    pub(crate) fn names(&self, cues: &Cues) -> bool {
+        self.beside.lists(self.start) & cues.bit != 0
     }
 
     /// Whether the word right before the value says that it is something else: `SLA 450-402-8865`.
     pub(crate) fn denies(&self) -> bool {
-        let end = self
-            .before
-            .iter()
-            .rposition(u8::is_ascii_alphabetic)
-            .map_or(0, |at| at + 1);
-        let between = self.before.get(end..).unwrap_or_default();
+        let gap = self.before.iter().rev().take(MOST_GAP + 1);
+        let gap = gap.take_while(|b| !b.is_ascii_alphabetic()).count();
+        if gap > MOST_GAP {
+            return false;
+        }
+        let end = self.before.len() - gap;
         let word = self.before.get(..end).unwrap_or_default();
         let start = word
             .iter()
             .rposition(|b| !b.is_ascii_alphabetic())
             .map_or(0, |at| at + 1);
-        between.len() <= 5 && is_one_of(word.get(start..).unwrap_or_default(), OTHERS)
+        is_one_of(word.get(start..).unwrap_or_default(), OTHERS)
     }
 }
+
+/// Bytes between a word and the value that it denies.
+const MOST_GAP: usize = 5;
 
 /// What other numbers are called.
 const OTHERS: &[&str] = &[
@@ -86,72 +115,108 @@ const OTHERS: &[&str] = &[
     "upc", "ver", "version", "v",
 ];
 
-/// Where the words of a short text stand.
-#[derive(Default)]
-struct Words {
-    spans: Vec<(usize, usize)>,
-    /// Which letters they begin with: a bit for each, those that share five bits together.
-    firsts: u32,
-}
-
-impl Words {
-    fn take_apart(&mut self, text: &[u8]) {
-        self.spans.clear();
-        self.firsts = 0;
-        let inside = |byte: &u8| !byte.is_ascii() || byte.is_ascii_alphabetic();
-        let mut from = 0;
-        while let Some(gap) = text
-            .get(from..)
-            .and_then(|rest| rest.iter().position(inside))
-        {
-            let start = from + gap;
-            let rest = text.get(start..).unwrap_or_default();
-            let length = rest.iter().position(|byte| !inside(byte));
-            let end = start + length.unwrap_or(rest.len());
-            self.humps(text, start, end);
-            from = end;
+/// The lists that hold one of the words of a short text.
+fn all_listed(text: &[u8]) -> u32 {
+    let (mut bits, mut end) = (0, None);
+    for (at, byte) in text.iter().enumerate().rev() {
+        if is_letter(*byte) {
+            end.get_or_insert(at + 1);
+        } else if let Some(end) = end.take() {
+            bits |= listed(text.get(at + 1..end).unwrap_or_default());
         }
     }
+    bits | end.map_or(0, |end| listed(text.get(..end).unwrap_or_default()))
+}
 
-    /// The parts of a run of letters, and the run as a whole: `SSNs`, `iPhone`.
-    fn humps(&mut self, text: &[u8], start: usize, end: usize) {
-        let run = text.get(start..end).unwrap_or_default();
-        let mut from = start;
-        for (at, pair) in run.windows(2).enumerate() {
-            if matches!(pair, [left, right] if left.is_ascii_lowercase() && right.is_ascii_uppercase())
-            {
-                self.add(text, from, start + at + 1);
-                from = start + at + 1;
+fn is_letter(byte: u8) -> bool {
+    (byte | 0x20).wrapping_sub(b'a') < 26 || byte >= 0x80
+}
+
+/// The lists that hold a run of letters or a part of it between changes from lower to upper case:
+/// `SSNs`, `iPhone`.
+fn listed(run: &[u8]) -> u32 {
+    let capital = |any, byte: &u8| any | byte.is_ascii_uppercase();
+    let humps = run.get(1..).unwrap_or_default().iter().fold(false, capital);
+    if !humps {
+        return word(run);
+    }
+    let (mut bits, mut from, mut lower) = (0, 0, false);
+    for (at, byte) in run.iter().enumerate() {
+        if lower && byte.is_ascii_uppercase() {
+            bits |= word(run.get(from..at).unwrap_or_default());
+            from = at;
+        }
+        lower = byte.is_ascii_lowercase();
+    }
+    if from > 0 {
+        bits |= word(run);
+    }
+    bits | word(run.get(from..).unwrap_or_default())
+}
+
+/// The lists that hold a word.
+fn word(word: &[u8]) -> u32 {
+    let lengths = LENGTHS.get(ends(word)).copied().unwrap_or(0);
+    if word.is_empty() || word.len() > LONGEST || lengths >> (word.len() - 1) & 1 == 0 {
+        return 0;
+    }
+    let mut slot = slot(word);
+    while let Some((known, lists)) = TABLE.get(slot).filter(|(known, _)| !known.is_empty()) {
+        if known.as_bytes().eq_ignore_ascii_case(word) {
+            return *lists;
+        }
+        slot = (slot + 1) % SLOTS;
+    }
+    0
+}
+
+/// By the five low bits of a word's first and last byte, the same in either case: the lengths of
+/// the listed words with them, a bit each.
+static LENGTHS: LazyLock<Vec<u32>> = LazyLock::new(|| {
+    let mut lengths = vec![0; 1 << 10];
+    for known in crate::rules::CUES.iter().flat_map(|cues| cues.words) {
+        if let Some(slot) = lengths.get_mut(ends(known.as_bytes())) {
+            *slot |= 1 << (known.len() - 1);
+        }
+    }
+    lengths
+});
+
+fn ends(word: &[u8]) -> usize {
+    let five = |byte: Option<&u8>| byte.map_or(0, |byte| usize::from(byte & 0x1F));
+    five(word.first()) << 5 | five(word.last())
+}
+
+/// Slots of the table of words: a power of two, more than twice as many as there are words.
+const SLOTS: usize = 1 << 10;
+/// No word is longer.
+const LONGEST: usize = 32;
+
+/// All words of all lists, by their hash.
+static TABLE: LazyLock<Vec<(&'static str, u32)>> = LazyLock::new(|| {
+    let mut table = vec![("", 0); SLOTS];
+    for cues in crate::rules::CUES {
+        for word in cues.words {
+            let mut slot = slot(word.as_bytes());
+            while let Some((known, lists)) = table.get_mut(slot) {
+                if known.is_empty() || known == word {
+                    *known = word;
+                    *lists |= cues.bit;
+                    break;
+                }
+                slot = (slot + 1) % SLOTS;
             }
         }
-        self.add(text, from, end);
-        if from > start {
-            self.add(text, start, end);
-        }
     }
+    table
+});
 
-    fn add(&mut self, text: &[u8], start: usize, end: usize) {
-        self.firsts |= text.get(start).map_or(0, |byte| bit(*byte));
-        self.spans.push((start, end));
-    }
-
-    fn hold(&self, text: &[u8], words: &[&str]) -> bool {
-        words.iter().any(|word| {
-            let first = word.as_bytes().first().map_or(0, |byte| bit(*byte));
-            self.firsts & first != 0
-                && self.spans.iter().any(|(start, end)| {
-                    end - start == word.len()
-                        && text
-                            .get(*start..*end)
-                            .is_some_and(|own| own.eq_ignore_ascii_case(word.as_bytes()))
-                })
-        })
-    }
-}
-
-/// The same for a letter in either case.
-fn bit(byte: u8) -> u32 {
-    1 << (byte & 0x1F)
+/// FNV-1a without regard to the case of ASCII letters.
+fn slot(word: &[u8]) -> usize {
+    let hash = word.iter().fold(0x811C_9DC5u32, |hash, byte| {
+        (hash ^ u32::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0193)
+    });
+    usize::try_from(hash ^ hash >> 15).unwrap_or(0) % SLOTS
 }
 
 fn is_one_of(word: &[u8], words: &[&str]) -> bool {
@@ -164,19 +229,46 @@ fn is_one_of(word: &[u8], words: &[&str]) -> bool {
 mod tests {
     use super::*;
 
+    /// The first list with the word.
+    fn cues(word: &str) -> &'static Cues {
+        let mut lists = crate::rules::CUES.iter();
+        lists.find(|cues| cues.words.contains(&word)).unwrap()
+    }
+
     #[test]
     fn words_are_found_at_their_boundaries() {
-        let holds_word = |text: &[u8], words: &[&str]| {
-            let mut own = Words::default();
-            own.take_apart(text);
-            own.hold(text, words)
+        let named = |text: &str, cues: &Cues| {
+            let beside = Beside::new(text, None);
+            let before = Context::at(text, text.len(), &beside).names(cues);
+            assert_eq!(
+                before,
+                Context::at("", 0, &Beside::new("", Some(text))).names(cues)
+            );
+            before
         };
-        assert!(holds_word(b"my SSN: ", &["ssn"]));
-        assert!(holds_word(b"userSsnNumber", &["ssn"]));
-        assert!(holds_word(b"ssn_1=", &["ssn"]));
-        assert!(holds_word(b"the SSNs", &["ssns"]));
-        assert!(holds_word("тел. ".as_bytes(), &["тел"]));
-        assert!(!holds_word(b"assn ", &["ssn"]));
-        assert!(!holds_word(b"lessno", &["ssn"]));
+        let (phone, ssn) = (cues("phone"), cues("ssn"));
+        assert!(named("my SSN: ", ssn));
+        assert!(named("userSsnNumber", ssn));
+        assert!(named("ssn_1=", ssn));
+        assert!(named("the SSNs", ssn));
+        assert!(named("тел. ", phone));
+        assert!(!named("assn ", ssn));
+        assert!(!named("lessno", ssn));
+    }
+
+    #[test]
+    fn lists_have_bits_of_their_own_and_words_that_fit() {
+        let bits = crate::rules::CUES.iter().fold(0, |bits, cues| {
+            assert_eq!(bits & cues.bit, 0);
+            assert!(
+                cues.words
+                    .iter()
+                    .all(|word| (1..=LONGEST).contains(&word.len()))
+            );
+            bits | cues.bit
+        });
+        assert_ne!(bits, 0);
+        let used = TABLE.iter().filter(|(word, _)| !word.is_empty()).count();
+        assert!(used * 2 < SLOTS);
     }
 }

@@ -16,6 +16,8 @@ const LONGEST: usize = 160;
 const BEFORE: usize = 32;
 /// Bytes from an address's beginning in which its first number stands.
 const NEAR: usize = 64;
+/// Bytes behind a capital in which every address that begins with it ends, and what shows so.
+const SEEN: usize = 2 * LONGEST;
 /// Words of a street's name.
 const WORDS: usize = 6;
 
@@ -26,14 +28,20 @@ pub(super) fn at(
     digits: &mut Digits,
     found: &mut Found,
 ) -> Option<usize> {
+    let bytes = text.as_bytes();
     // Wherever it begins, no digit is near: this is asked at every capital.
     let (before, behind) = (start.saturating_sub(BEFORE), start.saturating_add(NEAR));
-    if behind <= text.len() && !digits.within(text.as_bytes(), before, behind) {
+    let seen = behind <= text.len() || !found.growing;
+    if seen && !digits.within(bytes, before, behind.min(text.len())) {
         return None;
     }
     let begin = begin(text, start);
+    let whole = !found.growing || start.saturating_add(SEEN) <= text.len();
+    if whole && begin == start && !may_begin(bytes, start) {
+        return None;
+    }
     // No address is without a number, and that is near.
-    let near = text.as_bytes().get(begin..).unwrap_or_default();
+    let near = bytes.get(begin..).unwrap_or_default();
     let near = near.get(..NEAR.min(near.len())).unwrap_or_default();
     if near.len() == NEAR && !near.iter().any(u8::is_ascii_digit) {
         return None;
@@ -54,8 +62,36 @@ pub(super) fn at(
     Some(end)
 }
 
+/// Whether an address may begin with the capital at `start`, no number standing before it: a first
+/// number follows behind words, or the word is one that says by itself what it is. A quick look
+/// for what [`Reader::address`] would refuse.
+fn may_begin(bytes: &[u8], start: usize) -> bool {
+    let rest = bytes.get(start..).unwrap_or_default();
+    let inside = |b: &u8| b.is_ascii_alphabetic() || b" .'-/".contains(b) || !b.is_ascii();
+    let words = rest.iter().take(NEAR).position(|b| !inside(b));
+    let number = words.and_then(|length| rest.get(length));
+    let told = matches!(
+        rest,
+        [b'A' | b'P' | b'U' | b'C' | b'B' | b'D' | b'F' | b'S', ..]
+    ) && is_told(rest);
+    let coded = start.checked_sub(2).and_then(|at| bytes.get(at));
+    number.is_some_and(u8::is_ascii_digit) || told || coded.is_some_and(u8::is_ascii_digit)
+}
+
+/// Whether the word is a box's, a flat's, a ship's or an army post's, by its first letters.
+fn is_told(rest: &[u8]) -> bool {
+    const WORDS: &[&[u8]] = &[
+        b"ap", b"su", b"st", b"p.", b"po", b"ps", b"un", b"us", b"ca", b"bo", b"fp", b"dp",
+    ];
+    let first = rest.get(..2).unwrap_or_default();
+    WORDS.iter().any(|word| word.eq_ignore_ascii_case(first))
+}
+
 /// Where numbers and small street words before the capital begin.
 fn begin(text: &str, start: usize) -> usize {
+    if start.checked_sub(1).and_then(|at| text.as_bytes().get(at)) != Some(&b' ') {
+        return start;
+    }
     let from = text.ceil_char_boundary(start.saturating_sub(BEFORE));
     let head = text.get(from..start).unwrap_or_default();
     let mut begin = head.len();

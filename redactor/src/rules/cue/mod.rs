@@ -5,6 +5,7 @@
 //! without one only schemes that a check can tell from other numbers are taken.
 
 mod dated;
+mod keys;
 mod money;
 mod papers;
 mod people;
@@ -12,12 +13,10 @@ mod street;
 mod things;
 mod value;
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
 use crate::label::Label;
 use crate::rule::{Candidate, Hit, Judge, Left, Rule, Tail};
 
+pub(crate) use self::keys::{named, names_value};
 pub(super) use self::value::Value;
 
 /// Bytes behind a cue in which its value has to end.
@@ -73,36 +72,6 @@ fn schemes() -> impl Iterator<Item = &'static Scheme> {
     own.into_iter().chain(super::national::schemes()).flatten()
 }
 
-/// The schemes whose cues a key or a column's name ends with: those of the longest cue of
-/// `customer_dob`, `passportNumber`.
-pub(crate) fn named(key: &str) -> &'static [&'static Scheme] {
-    static CUES: LazyLock<HashMap<String, Vec<&'static Scheme>>> = LazyLock::new(|| {
-        let mut cues: HashMap<String, Vec<&'static Scheme>> = HashMap::new();
-        for scheme in schemes() {
-            for cue in scheme.cues {
-                let plain = cue.chars().filter(|c| c.is_alphanumeric()).collect();
-                cues.entry(plain).or_default().push(scheme);
-            }
-        }
-        cues
-    });
-    const FOLLOWED: &[&str] = &["number", "num", "no", "nr", "id", "code", "value"];
-    let words = words(key);
-    let known = |words: &[String]| {
-        (0..words.len()).find_map(|from| CUES.get(&words.get(from..)?.concat()).map(Vec::as_slice))
-    };
-    let shorter = match words.split_last() {
-        Some((last, rest)) if FOLLOWED.contains(&last.as_str()) => rest,
-        _ => words.as_slice(),
-    };
-    known(&words).or_else(|| known(shorter)).unwrap_or_default()
-}
-
-/// Whether a key ends with a cue.
-pub(crate) fn names_value(key: &str) -> bool {
-    !named(key).is_empty()
-}
-
 /// The words of a key in lower case: cut at marks and at humps.
 pub(crate) fn words(key: &str) -> Vec<String> {
     let mut words = vec![String::new()];
@@ -135,6 +104,7 @@ impl Scheme {
                 left: Left::Any,
                 tail: Tail::Near(NEAR),
                 judge: Judge::Scheme(self, Anchor::Cue),
+                beside: false,
             });
         }
         if !self.bare.is_empty() {
@@ -145,6 +115,7 @@ impl Scheme {
                 left: Left::Number,
                 tail: Tail::None,
                 judge: Judge::Scheme(self, Anchor::Shape),
+                beside: false,
             });
         }
         rules

@@ -5,10 +5,13 @@ mod plans;
 use crate::label::Label;
 use crate::rule::{Candidate, Hit, Left, Rule, Tail};
 
-use self::plans::{CLEAR_WORDS, PLANS, WORDS};
-use super::checked;
+use self::plans::PLANS;
+pub(super) use self::plans::{CLEAR_WORDS, WORDS};
 use super::dates::{holds_date, is_date};
+use super::{beside, checked};
 
+/// More bytes than a number with such a word behind it takes.
+const LONGEST: usize = 96;
 /// Bytes behind a number in which the word that names it stands.
 const BEHIND: usize = 12;
 
@@ -34,14 +37,20 @@ pub(super) fn rules() -> Vec<Rule> {
             north_america,
         ),
         checked("phone-national", Label::PHONE, trunk, left, national),
-        checked("phone-named", Label::PHONE, named, left, named_number),
-        checked(
+        beside(checked(
+            "phone-named",
+            Label::PHONE,
+            named,
+            left,
+            named_number,
+        )),
+        beside(checked(
             "phone-named-behind",
             Label::PHONE,
             named,
             (Left::Number, Tail::Near(BEHIND)),
             named_behind,
-        ),
+        )),
     ]
 }
 
@@ -53,7 +62,7 @@ fn international(candidate: &Candidate<'_>) -> Option<Hit> {
     if double_zero && (glued || continues(candidate)) {
         return None;
     }
-    if double_zero && !matched.contains([' ', '-', '.', '/']) && !candidate.context.names(WORDS) {
+    if double_zero && !matched.contains([' ', '-', '.', '/']) && !candidate.context.names(&WORDS) {
         return None;
     }
     let prefix = if double_zero { 2 } else { 1 };
@@ -68,7 +77,7 @@ fn international(candidate: &Candidate<'_>) -> Option<Hit> {
         Some((code, fewest, most)) => (code.len() + fewest, code.len() + most),
         None => (9, 15),
     };
-    let labelled = candidate.context.names(WORDS);
+    let labelled = candidate.context.names(&WORDS);
     // An optional trunk zero in brackets, `+44 (0)20 …`, counts as one digit more.
     let most = most + usize::from(matched.contains("(0)"));
     let length = cut(matched, most + if double_zero { 2 } else { 0 });
@@ -91,7 +100,7 @@ fn north_america(candidate: &Candidate<'_>) -> Option<Hit> {
         .collect();
     let area = if digits.first() == Some(&b'1') { 1 } else { 0 };
     let exchange = digits.get(area + 3).is_some_and(|d| *d >= b'2');
-    let labelled = candidate.context.names(WORDS);
+    let labelled = candidate.context.names(&WORDS);
     let dotted = candidate.matched().contains('.');
     // `252.227-7013` is a paragraph of some rule book.
     if dotted && candidate.matched().contains('-') && !labelled {
@@ -124,7 +133,7 @@ fn national(candidate: &Candidate<'_>) -> Option<Hit> {
     if !(9..=12).contains(&digits) || short || is_date(&groups) || holds_date(matched) {
         return None;
     }
-    let labelled = candidate.context.names(WORDS);
+    let labelled = candidate.context.names(&WORDS);
     // Pairs that go on behind the longest number are a dump of bytes: `04 05 41 41 41 41 05`.
     let pairs = groups.iter().all(|group| group.len() == 2);
     if pairs && length < candidate.matched().len() && !labelled {
@@ -151,33 +160,55 @@ fn national(candidate: &Candidate<'_>) -> Option<Hit> {
 fn named_number(candidate: &Candidate<'_>) -> Option<Hit> {
     let matched = candidate.matched();
     let digits = matched.bytes().filter(u8::is_ascii_digit).count();
-    if !(7..=15).contains(&digits) {
+    if !(7..=15).contains(&digits) || !candidate.context.names(&WORDS) {
         return None;
     }
     let groups: Vec<&str> = matched
         .split(|c: char| !c.is_ascii_digit())
         .filter(|g| !g.is_empty())
         .collect();
-    if is_date(&groups)
-        || holds_date(matched)
-        || candidate.context.denies()
-        || !candidate.context.names(WORDS)
-    {
+    if is_date(&groups) || holds_date(matched) || candidate.context.denies() {
         return None;
     }
     // `VRING_CALL: u32 = 1074310945`: digits alone need a word that means nothing else.
-    if groups.len() == 1 && !candidate.context.names(CLEAR_WORDS) {
+    if groups.len() == 1 && !candidate.context.names(&CLEAR_WORDS) {
         return None;
     }
     let hit = ending(candidate, matched.len(), 72)?;
     hit.by_context()
 }
 
+/// What kinds of numbers are called behind them.
+const KINDS: &[&str] = &[
+    "office", "fax", "mobile", "cell", "home", "work", "phone", "tel",
+];
+
+/// Whether such a word may stand behind the number that begins at `start`: a quick look for what
+/// [`named_behind`] would refuse.
+pub(crate) fn may_be_named_behind(text: &[u8], start: usize, growing: bool) -> bool {
+    let rest = text.get(start..).unwrap_or_default();
+    let near = rest.get(..LONGEST).unwrap_or(rest);
+    let inside = |b: &u8| {
+        b.is_ascii_digit()
+            || matches!(
+                b,
+                b' ' | b'.' | b'/' | b'(' | b')' | b'\n' | b'-' | b',' | b'\\'
+            )
+    };
+    let Some(length) = near.iter().position(|b| !inside(b)) else {
+        return growing || near.len() == LONGEST;
+    };
+    let word = rest.get(length..).unwrap_or_default();
+    let begins = |kind: &&str| {
+        let first = kind.as_bytes().get(..3).unwrap_or_default();
+        word.get(..3)
+            .is_some_and(|own| own.eq_ignore_ascii_case(first))
+    };
+    (growing && rest.len() < LONGEST) || KINDS.iter().any(begins)
+}
+
 /// `655 437 108 office`, `(22) 154-300-Fax`: the word stands behind.
 fn named_behind(candidate: &Candidate<'_>) -> Option<Hit> {
-    const KINDS: &[&str] = &[
-        "office", "fax", "mobile", "cell", "home", "work", "phone", "tel",
-    ];
     let matched = candidate.text.get(candidate.start..candidate.head)?;
     let rest = candidate.text.get(candidate.head..candidate.end)?;
     let word = rest.trim_start_matches([' ', '-', ',', '(', '\\', '/']);

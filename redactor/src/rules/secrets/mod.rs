@@ -42,6 +42,7 @@ fn rule(format: Format) -> Rule {
         left: if own { Left::Word } else { Left::Token },
         tail,
         judge,
+        beside: false,
     }
 }
 
