@@ -108,6 +108,8 @@ impl<'t> Reader<'t> {
         if first.kind.is(Kind::STOP) && !initial {
             let either = first.kind.is(Kind::GIVEN);
             return match lead {
+                // `"name": "French Guiana"`
+                Lead::Label if self.quoted(start) && !self.surname_follows(first) => None,
                 Lead::Title | Lead::Field | Lead::Label if either => self.led(first, lead),
                 _ if either => self.cell(start, first),
                 _ => None,

@@ -187,6 +187,8 @@ fn names_in_fields_of_things() {
     for text in [
         "{\"name\": \"Cabo Delgado\", \"type\": \"Province\"}",
         "{\"alpha_4\": \"Tale\", \"n\": 1}",
+        "{\"name\": \"French Guiana\", \"n\": 1}",
+        "vierzehn Tage nach den neuen Länder im Juni",
         "{\"name\": \"Philippine Peso\", \"numeric\": \"608\"}",
         "struct 'User::grent' and use User::grent;",
     ] {

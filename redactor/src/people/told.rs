@@ -193,7 +193,12 @@ impl<'t> Reader<'t> {
         (sure && self.ends(end) && !first.shouts()).then_some(Name { end, score: 78 })
     }
 
-    fn quoted(&self, start: usize) -> bool {
+    pub(super) fn surname_follows(&mut self, first: Word<'t>) -> bool {
+        let next = self.next_word(first.end);
+        next.is_some_and(|word| word.kind.is(Kind::SURNAME) && !word.kind.is(Kind::COUNTRY))
+    }
+
+    pub(super) fn quoted(&self, start: usize) -> bool {
         self.text
             .get(..start)
             .is_some_and(|head| head.ends_with('"'))

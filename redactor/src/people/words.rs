@@ -33,7 +33,7 @@ vorname nachname familienname zuname geburtsname ansprechpartner kontoinhaber
 prenom nomdefamille nomcomplet titulaire
 nombrecompleto apellido apellidos primerapellido segundoapellido titular
 nomecompleto sobrenome cognome nominativo intestatario
-imie nazwisko imieinazwisko nazwiskoiimie posiadacz przewodniczacy protokolant sprzedawca wystawil wystawila
+imie nazwisko imieinazwisko nazwiskoiimie posiadacz przewodniczacy protokolant wystawil wystawila
 jmeno prijmeni meno priezvisko ime prezime priimek imeprezime
 nume prenume numecomplet
 keresztnev vezeteknev teljesnev
@@ -51,7 +51,7 @@ from to cc bcc replyto sender author owner contact customer client employee mana
 von an de para od do
 assignedto reportedby requestedby createdby approvedby reviewedby signedby preparedby
 kontakt kunde klient klienci zaakaznik
-kupujacy nabywca najemca wynajmujacy zleceniodawca zleceniobiorca pozwany powod pelnomocnik kierownik
+sprzedawca kupujacy nabywca najemca wynajmujacy zleceniodawca zleceniobiorca pozwany powod pelnomocnik kierownik
 subject_name buyer seller tenant lessee lessor borrower lender plaintiff defendant witness
 nursing holder issuedto billto shipto attn attention caller callee agent_name signed
 ";
@@ -104,6 +104,12 @@ raleigh  richmond trenton reno holland kenya burma cuba caesar  cassandra
 ridge marshall monte carlo  ember aurora neo loki terra  storm atlas hue  
 elmo  newton pascal  ada  orin denver carmel monet rembrandt dell ford
 lincoln porsche chanel armani boss 
+brande ferne gabel juli juni juri kader kaiser lage lander liga marine osten saal september sommer tage tod tor tore villa
+wende bett berg mei avril
+august bauer baum berge blume boden brand bruder buch bucher burg burger chance dach deutsch engel fisch freitag freund gas
+gold gott graf grund hande hauser herbst herzog januar kase kern kinder konig kopf kosten kraft lampe land lange laster linde
+mai mangel mann masse meister messer park prinz ritter rohr rose salz schiff schuler schutz sieg stahl stein stern strom tur
+vogel volk wahl ware weise wiese winter wolf
 philippine philippines kolmogorov lyapunov chebyshev nesterov kalashnikov molotov saratov casanova villanova
 ";
 
@@ -139,7 +145,7 @@ options parameter parameters value values key keys token tokens password usernam
 team support customer client user users admin administrator manager director president secretary treasurer chairman
 chief officer executive board member members staff crew everyone everybody anyone folks guys friend friends sir madam
 watsons none nan int str bool data public license early world there again love happy merry best good morning afternoon evening night welcome regards sincerely cheers
-true false north nobody somebody someone everybody people men women children kimlik sayin others many
+true false north soviet nobody somebody someone everybody people men women children kimlik sayin others many
 english french german italian spanish portuguese polish russian chinese japanese korean arabic hebrew greek turkish
 dutch swedish danish norwegian finnish hungarian czech slovak romanian bulgarian croatian serbian ukrainian indian
 american british european asian african australian canadian mexican brazilian

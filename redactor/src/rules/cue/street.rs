@@ -63,7 +63,7 @@ pub(super) fn length(text: &str) -> Option<usize> {
             .find(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’' | '-')))
             .unwrap_or(rest.len());
         let token = rest.get(..length)?;
-        if token.is_empty() {
+        if token.is_empty() || token.starts_with('-') {
             break;
         }
         if token.starts_with(|c: char| c.is_ascii_digit()) {
@@ -129,6 +129,7 @@ mod tests {
             "base address: segment 4",
             "address: 0x7fff 12",
             "lives at version 3.2",
+            "systemctl --max-addresses=0 --no-legend 2>/dev/null",
         ] {
             nothing(text);
         }
