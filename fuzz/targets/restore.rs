@@ -58,8 +58,8 @@ static SESSION: LazyLock<Session> = LazyLock::new(|| {
 /// Two cells of a stream and what stands around them. What is held is searched anew with each piece,
 /// so the work is pieces times length: these bounds keep it at a few milliseconds.
 const LONGEST: usize = 2560;
-const LONGEST_BY_CHARACTER: usize = 160;
-const MOST_CUTS: usize = 16;
+const LONGEST_BY_CHARACTER: usize = 96;
+const MOST_CUTS: usize = 8;
 
 fuzz_target!(|input: (bool, Vec<u8>, &str)| {
     let (arguments, cuts, text) = input;

@@ -14,8 +14,8 @@ const STATEMENT: usize = 2048;
 /// Bytes in which a table is named, `INTO` included.
 const TABLE: usize = 160;
 
-static VALUES: LazyLock<[Finder<'static>; 2]> =
-    LazyLock::new(|| [Finder::new("VALUES"), Finder::new("values")]);
+static VALUES: LazyLock<[Finder<'static>; 3]> =
+    LazyLock::new(|| ["VALUES", "values", "Values"].map(Finder::new));
 
 /// What stands in the lists behind `VALUES`.
 pub(super) fn find(text: &str, found: &mut Found) {
@@ -41,8 +41,14 @@ fn columns(text: &str, at: usize) -> Option<(usize, impl Iterator<Item = &str>)>
     let inner = before.strip_suffix(')')?;
     let open = inner.rfind('(')?;
     let near = inner.floor_char_boundary(open.saturating_sub(TABLE));
-    let into = near + inner.get(near..open)?.to_ascii_lowercase().rfind("into ")?;
-    let table = inner.get(into + "into ".len()..open)?.trim();
+    let words = inner.get(near..open)?.to_ascii_lowercase();
+    // SQL Server's own scripts leave `INTO` out.
+    let word = ["into ", "insert "]
+        .iter()
+        .filter_map(|word| Some((words.rfind(word)?, word)));
+    let (into, word) = word.max()?;
+    let into = near + into;
+    let table = inner.get(into + word.len()..open)?.trim();
     let plain = !table.is_empty() && !table.contains([' ', ';', '\n', '(']);
     plain.then_some((from + into, listed(inner.get(open + 1..)?)))
 }

@@ -47,6 +47,10 @@ fn lists_of_sql() {
     let copy = "COPY public.people (id, ssn, surname) FROM stdin;\n7\t512483071\tokafor\n\\.\n";
     found(copy, "US_SSN", &["512483071"]);
     found(copy, "PERSON", &["okafor"]);
+    let script =
+        "INSERT [dbo].[People] ([Id], [LastName], [SSN]) VALUES (7, N'okafor', N'512483071')\n";
+    found(script, "US_SSN", &["512483071"]);
+    found(script, "PERSON", &["okafor"]);
     found(
         "UPDATE p SET ssn = '512483071' WHERE id = 4",
         "US_SSN",
