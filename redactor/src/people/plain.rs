@@ -111,6 +111,8 @@ impl<'t> Reader<'t> {
                 // `"name": "French Guiana"`
                 Lead::Label if self.quoted(start) && !self.surname_follows(first) => None,
                 Lead::Title | Lead::Field | Lead::Label if either => self.led(first, lead),
+                // `her maiden name is Key`
+                Lead::Field if first.kind.is(Kind::SURNAME) => self.led(first, lead),
                 _ if either => self.cell(start, first),
                 _ => None,
             };

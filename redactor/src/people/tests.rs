@@ -80,6 +80,7 @@ fn what_was_missed_once() {
     person("SSR Beata\nSzymańska\n\npo", &["Beata\nSzymańska"]);
     person("Wniosek Marka Nowaka poddano", &["Marka Nowaka"]);
     person("Her maiden name is Ybarra", &["Ybarra"]);
+    person("Her maiden name is Key", &["Key"]);
     person("the account? User: Marcus Paulsen", &["Marcus Paulsen"]);
     person("seen by J. Kim today", &["J. Kim"]);
     person("od AnnyKowalskiej na", &["AnnyKowalskiej"]);

@@ -9,6 +9,7 @@ mod card;
 mod cue;
 pub(crate) mod custom;
 mod dates;
+mod flat;
 mod handle;
 mod keyed;
 mod mail;
@@ -68,6 +69,7 @@ pub(crate) fn built_in() -> Vec<Rule> {
         spoken::rules(),
         rows::rules(),
         handle::rules(),
+        flat::rules(),
         cue::rules(),
     ]
     .concat()

@@ -328,6 +328,10 @@ mod tests {
                 "meet at the corner of Brink 4 and Larch Avenue.",
                 "the corner of Brink 4 and Larch Avenue",
             ),
+            (
+                "to 12 Devon Street West\n Suite 240\n West Brook\n New Zealand. Please",
+                "12 Devon Street West\n Suite 240\n West Brook\n New Zealand",
+            ),
             ("vive en C/ Mayor Antigua 88 y", "C/ Mayor Antigua 88"),
             (
                 "at PSC 7589, Box 0572\nAPO AE 20040 now",

@@ -4,6 +4,9 @@ use super::super::lists::Kind;
 use super::parts::{Reader, Token};
 use super::{Street, WORDS};
 
+/// Words and numbers behind a street.
+const PARTS: usize = 9;
+
 /// What stands behind a street.
 struct Rest {
     end: usize,
@@ -91,11 +94,18 @@ impl Reader<'_> {
             coded: false,
         };
         let (mut at, mut before) = (end, "");
-        while rest.parts < 8 {
+        for _ in 0..PARTS {
             let Some(gap) = self.gap(at) else { break };
             let Some(token) = self.token(at + gap) else {
                 break;
             };
+            // `Devon Street West\n Suite 240`
+            if token.kind.is(Kind::UNIT)
+                && let Some(flat) = self.flat(token)
+            {
+                (at, before, rest.end) = (flat, "", flat);
+                continue;
+            }
             if token.number {
                 let code =
                     matches!(token.text.len(), 3..=7) && (rest.parts > 0 || token.text.len() >= 4);
