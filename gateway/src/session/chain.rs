@@ -1,7 +1,11 @@
 //! What this process knows of sessions' chains besides the store: where the log is ahead, what may
 //! be missing, and the newest versions it has seen.
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, RandomState},
+    time::Duration,
+};
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -36,11 +40,13 @@ pub(super) struct Chains {
 }
 
 /// Two generations: when the younger is full, the older is forgotten. What is forgotten is only a
-/// check, never state.
+/// check, never state. Sessions are told apart by 64 bits of a hash under a key of this process, so
+/// that nobody can make two of the same, and chance does not.
 #[derive(Default)]
 struct Floors {
-    young: HashMap<String, u64>,
-    old: HashMap<String, u64>,
+    key: RandomState,
+    young: HashMap<u64, u64>,
+    old: HashMap<u64, u64>,
 }
 
 impl Chains {
@@ -153,13 +159,15 @@ impl Chains {
         if floors.young.len() >= REMEMBERED {
             floors.old = std::mem::take(&mut floors.young);
         }
-        floors.young.insert(id.to_owned(), version);
+        let id = floors.key.hash_one(id);
+        floors.young.insert(id, version);
     }
 
     /// Whether a version that was read is older than one that was written: somebody put it back.
     pub(super) fn put_back(&self, id: &str, version: u64) -> bool {
         let floors = self.floors.lock();
-        let floor = floors.young.get(id).or_else(|| floors.old.get(id));
+        let id = floors.key.hash_one(id);
+        let floor = floors.young.get(&id).or_else(|| floors.old.get(&id));
         floor.is_some_and(|floor| version < *floor)
     }
 }
