@@ -269,7 +269,8 @@ fn fingerprint(rules: &[Rule], policy: &Policy) -> String {
         for part in [rule.name, rule.label.as_str(), &rule.head] {
             let _ = write!(out, "{}:{part} ", part.len());
         }
-        let _ = writeln!(out, "{:?} {:?}", rule.left, rule.tail);
+        let glue = if rule.is_cue() { rules::GLUE } else { "" };
+        let _ = writeln!(out, "{glue} {:?} {:?}", rule.left, rule.tail);
     }
     out.push_str(&policy.canonical());
     out

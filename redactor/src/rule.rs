@@ -164,6 +164,13 @@ pub(crate) struct Rule {
     pub beside: bool,
 }
 
+impl Rule {
+    /// Whether [`GLUE`](crate::rules::GLUE) belongs to the head.
+    pub(crate) fn is_cue(&self) -> bool {
+        matches!(self.judge, Judge::Scheme(_, crate::rules::Anchor::Cue))
+    }
+}
+
 /// How matches of a rule are judged.
 #[derive(Clone, Copy)]
 pub(crate) enum Judge {

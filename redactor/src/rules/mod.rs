@@ -28,7 +28,7 @@ use crate::label::Label;
 use crate::rule::{Check, Judge, Left, Rule, Tail};
 use crate::validate::context::Cues;
 
-pub(crate) use cue::{Anchor, CHECKED, Scheme, named, names_value, words};
+pub(crate) use cue::{Anchor, CHECKED, GLUE, Scheme, named, names_value, words};
 pub(crate) use names::{names_secret, says_about, under_key};
 pub(crate) use phone::may_be_named_behind;
 use worth::Worth;

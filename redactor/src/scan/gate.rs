@@ -73,7 +73,7 @@ pub(crate) struct Worth {
 }
 
 impl Worth {
-    const ALL: Self = Self {
+    pub(super) const ALL: Self = Self {
         plain: true,
         other: true,
         beside: true,

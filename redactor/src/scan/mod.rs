@@ -8,6 +8,7 @@
 mod bytes;
 mod found;
 mod gate;
+mod glue;
 mod groups;
 mod probe;
 mod require;
@@ -23,15 +24,17 @@ use regex_automata::{Anchored, Input, MatchKind, nfa::thompson};
 
 pub(crate) use self::gate::Worth;
 use self::gate::{Cursor, Gates};
+use self::glue::Glue;
 use self::session::Workspace;
 pub(crate) use self::session::{Run, Session};
 use self::starts::Starts;
 use crate::engine::EngineError;
 use crate::finding::ScanError;
 use crate::rule::Rule;
+use crate::rules::GLUE;
 
 /// Bytes of lazily built states that one search thread may keep.
-const CACHE: usize = 16 << 20;
+const CACHE: usize = 6 << 20;
 /// Bytes that the compiled heads may take, custom rules included.
 const NFA_LIMIT: usize = 32 << 20;
 
@@ -62,14 +65,16 @@ struct Machine {
     dfa: DFA,
     /// The rules whose heads these are, in the order of the heads.
     rules: Vec<usize>,
+    glue: Glue,
 }
 
 impl Machine {
-    fn new(rules: &[Rule], own: Vec<usize>) -> Result<Self, EngineError> {
-        let heads = own.iter().filter_map(|number| rules.get(*number));
-        let heads: Vec<&str> = heads.map(|rule| rule.head.as_ref()).collect();
+    fn new(rules: &[Rule], own: Vec<usize>, glue: &DFA) -> Result<Self, EngineError> {
+        let known = own.iter().filter_map(|number| rules.get(*number));
+        let heads: Vec<&str> = known.clone().map(|rule| rule.head.as_ref()).collect();
         Ok(Self {
             dfa: built(&heads)?,
+            glue: Glue::new(glue.clone(), known),
             rules: own,
         })
     }
@@ -84,10 +89,11 @@ impl Automaton {
         let (plain, other) = own
             .iter()
             .partition(|number| gates.plain().contains(number));
+        let glue = built(&[GLUE])?;
         let machines = [
-            Machine::new(rules, plain)?,
-            Machine::new(rules, other)?,
-            Machine::new(rules, numbers)?,
+            Machine::new(rules, plain, &glue)?,
+            Machine::new(rules, other, &glue)?,
+            Machine::new(rules, numbers, &glue)?,
         ];
         let mut opening = [false; 256];
         for machine in &machines {

@@ -70,6 +70,8 @@ impl Session<'_> {
 /// The states that an automaton has learned, and what goes with them.
 pub(super) struct Workspace {
     cache: Cache,
+    /// Of what stands behind cues.
+    glue: Cache,
     /// The state from which a run starts, by the byte before it; the last is that of the text's
     /// beginning.
     starts: Vec<Option<LazyStateID>>,
@@ -88,6 +90,7 @@ impl Workspace {
         let dfa = &machine.dfa;
         Self {
             cache: dfa.create_cache(),
+            glue: machine.glue.cache(),
             starts: vec![None; 257],
             cleared: 0,
             matched: Vec::new(),
@@ -119,32 +122,43 @@ impl Workspace {
     }
 
     /// Adds the rules that the match states stand for, those that matched first first.
-    fn collect(&mut self, machine: &Machine, start: usize, heads: &mut Vec<Head>) {
+    fn collect(
+        &mut self,
+        machine: &Machine,
+        text: &[u8],
+        start: usize,
+        run: &mut Run,
+    ) -> Result<(), ScanError> {
+        let Machine { dfa, rules, glue } = machine;
         for (state, length) in self.matched.drain(..) {
-            let end = start + length;
-            for index in 0..machine.dfa.match_len(&self.cache, state) {
-                let own = machine
-                    .dfa
-                    .match_pattern(&self.cache, state, index)
-                    .as_usize();
-                let (Some((run, slot)), Some(rule)) =
-                    (self.slots.get_mut(own), machine.rules.get(own))
+            let (first, mut glued) = (start + length, None);
+            for index in 0..dfa.match_len(&self.cache, state) {
+                let own = dfa.match_pattern(&self.cache, state, index).as_usize();
+                let (Some((last, slot)), Some(rule)) = (self.slots.get_mut(own), rules.get(own))
                 else {
                     continue;
                 };
-                match heads.get_mut(*slot).filter(|_| *run == self.runs) {
-                    Some(head) => head.end = end,
+                let end = match glued {
+                    _ if !glue.follows(own) => first,
+                    Some(end) => end,
                     None => {
-                        (*run, *slot) = (self.runs, heads.len());
-                        heads.push(Head {
-                            rule: *rule,
-                            first: end,
-                            end,
-                        });
+                        let read = glue.read(&mut self.glue, text, first)?;
+                        run.alive |= read.alive;
+                        run.steps += read.steps;
+                        *glued.insert(read.end)
+                    }
+                };
+                match run.heads.get_mut(*slot).filter(|_| *last == self.runs) {
+                    Some(head) => head.end = head.end.max(end),
+                    None => {
+                        (*last, *slot) = (self.runs, run.heads.len());
+                        let rule = *rule;
+                        run.heads.push(Head { rule, first, end });
                     }
                 }
             }
         }
+        Ok(())
     }
 
     fn run(
@@ -176,7 +190,7 @@ impl Workspace {
         }
         if !self.matched.is_empty() {
             self.runs += 1;
-            self.collect(machine, start, &mut run.heads);
+            self.collect(machine, text, start, run)?;
         }
         Ok(())
     }
@@ -224,7 +238,7 @@ impl Workspace {
             state = step(dfa, &mut self.cache, state, *byte)?;
             if state.is_match() {
                 self.matched.push((state, offset));
-                self.collect(machine, start, &mut run.heads);
+                self.collect(machine, text, start, run)?;
             } else if state.is_dead() {
                 return Ok(());
             } else if state.is_quit() {
@@ -235,7 +249,7 @@ impl Workspace {
         let state = state.map_err(|_| ScanError::Automaton)?;
         if state.is_match() {
             self.matched.push((state, text.len().saturating_sub(start)));
-            self.collect(machine, start, &mut run.heads);
+            self.collect(machine, text, start, run)?;
         }
         Ok(())
     }
@@ -261,9 +275,10 @@ fn step(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Automaton, built_within};
+    use super::super::glue::Glue;
+    use super::super::{Automaton, built, built_within};
     use super::*;
-    use crate::rules;
+    use crate::rules::{self, GLUE};
 
     /// Heads do not depend on how often the cache is emptied.
     #[test]
@@ -272,6 +287,7 @@ mod tests {
         let heads: Vec<&str> = rules.iter().map(|rule| rule.head.as_ref()).collect();
         let small = Machine {
             dfa: built_within(&heads, 1 << 10).unwrap(),
+            glue: Glue::new(built(&[GLUE]).unwrap(), rules.iter()),
             rules: (0..rules.len()).collect(),
         };
         let mut work = Workspace::new(&small);
@@ -282,13 +298,13 @@ mod tests {
         };
         let automaton = Automaton::new(&rules).unwrap();
         let mut session = automaton.session();
-        let names: Vec<&str> = heads.iter().filter_map(|head| head.get(..60)).collect();
-        let text = format!(
-            "card 4111 1111 1111 1111 ssn: 512-48-3071, {}",
-            names.join(" ")
-        );
+        // All that the heads spell out stands in their patterns.
+        let known =
+            "card 4111 1111 1111 1111 ssn: 512-48-3071, Passport no. A07501764; password=x ";
+        let text = known.to_owned() + &heads.concat();
+        let text = text.get(..20_000).unwrap();
         let (mut run, mut emptied) = (Run::default(), 0);
-        for start in 0..text.len().min(9000) {
+        for start in 0..text.len() {
             session
                 .run(text.as_bytes(), start, worth, &mut run)
                 .unwrap();
@@ -297,6 +313,6 @@ mod tests {
             assert_eq!((&own.heads, own.alive), (&run.heads, run.alive), "{start}");
             emptied = work.cache.clear_count();
         }
-        assert!(emptied > 0);
+        assert!(emptied > 2, "{emptied}");
     }
 }

@@ -46,9 +46,10 @@ pub(crate) enum Anchor {
     Shape,
 }
 
-/// Words and marks between a cue and its value.
-const GLUE: &str = concat!(
-    r"(?:[ _.-]{0,2}(?:no|nos|nr|nrs|num|number|numbers|numer|numeru|numero|num\xC3\xA9ro|n\xC3\xBAmero|nummer|id|code|key|value|val|field|ul|ului|n\xC2\xB0|n\xC2\xBA|#|\xE2\x84\x96))?",
+/// Words and marks between a cue and its value; may be nothing. The automaton of the heads knows the
+/// cues alone: this is read behind each of them by an automaton of its own.
+pub(crate) const GLUE: &str = concat!(
+    r"(?i)(?:[ _.-]{0,2}(?:no|nos|nr|nrs|num|number|numbers|numer|numeru|numero|num\xC3\xA9ro|n\xC3\xBAmero|nummer|id|code|key|value|val|field|ul|ului|n\xC2\xB0|n\xC2\xBA|#|\xE2\x84\x96))?",
     r#"\.?(?:\\?["'`])?[\])]?[ \t]{0,4}"#,
     r"(?:(?:is|was|are|on|in|file|of|for|the|my|his|her|their|your|to|as|ist|lautet|am|dnia|dne|le|il|em|op|den|est|es|\xC3\xA8|\xC3\xA9|wynosi|to|je|er|\xC3\xA4r|on|=>|:=|==|[:=#>|(,~-])[ \t]{0,4}){0,3}",
     r#"(?:\\?["'`])?"#
@@ -100,7 +101,7 @@ impl Scheme {
             rules.push(Rule {
                 name: self.name,
                 label: self.label,
-                head: format!("(?i)(?:{}){GLUE}", names.join("|")).into(),
+                head: format!("(?i)(?:{})", names.join("|")).into(),
                 left: Left::Any,
                 tail: Tail::Near(NEAR),
                 judge: Judge::Scheme(self, Anchor::Cue),
