@@ -323,8 +323,9 @@ impl<'t> Reader<'t> {
 
     /// A given name alone, in a sentence.
     fn lone(&mut self, start: usize, first: Word<'t>) -> Option<Name> {
+        let others = [Kind::WORD, Kind::PLACE, Kind::COUNTRY];
         let sure =
-            first.kind.is(Kind::GIVEN) && !first.kind.is(Kind::WORD) && !first.kind.is(Kind::PLACE);
+            first.kind.is(Kind::GIVEN) && !others.into_iter().any(|other| first.kind.is(other));
         let before = self.text.get(..start).unwrap_or_default();
         // `"script": "Tale"`: the value of a field that no person is in.
         if before.ends_with("\": \"") && self.byte(first.end) == Some(b'"') {

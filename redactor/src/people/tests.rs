@@ -128,10 +128,12 @@ fn who_stands_in_one_row_with_a_name() {
         &["Maria", "Kelly", "Jordan", "Hannah"],
     );
     person("Bjarne og Max er sikre", &["Bjarne", "Max"]);
+    person("with Hannah in Washington", &["Hannah"]);
     for text in [
         "from April, May and June",
         "Ruby, Python and Java",
         "in Paris and London",
+        "a lake in Chad",
     ] {
         nothing(text);
     }

@@ -10,8 +10,8 @@ use super::reader::{Reader, Word};
 /// What stands between the names of a row.
 const ROWS: &[&str] = &[
     ", ", " and ", " & ", " und ", " og ", " och ", " en ", " e ", " y ", " i ", " et ", " ja ",
-    " и ", " oraz ", " a ", " ve ", " or ", " oder ", " eller ", " ou ", " in ", " ir ", " és ",
-    " și ", " και ", " і ",
+    " и ", " oraz ", " ve ", " or ", " oder ", " eller ", " ou ", " ir ", " és ", " și ", " και ",
+    " і ",
 ];
 /// Letters of a name that was spaced out.
 const SPACED: usize = 40;
