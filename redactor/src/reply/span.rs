@@ -7,7 +7,7 @@ use super::spelling::Form;
 use super::text::Text;
 use super::tolerant::Token;
 use super::{ReplyRefusal, Sight};
-use crate::finding::{Finding, Look};
+use crate::finding::{Field, Finding, Look};
 use crate::label::Label;
 use crate::slot;
 use crate::spans::is_sealed;
@@ -154,22 +154,25 @@ impl Text {
         Ok(spans)
     }
 
+    /// What is found in a part of the text by itself: it is not the value of the key.
     fn rest(
         &self,
         sight: &Sight<'_>,
         range: Range<usize>,
         spans: &mut Vec<Span>,
     ) -> Result<(), ReplyRefusal> {
+        let alone = Field {
+            key: None,
+            ..self.field()
+        };
+        let findings = sight.cx.engine.find(self.slice(range.clone()), alone)?;
         for Finding {
             start,
             end,
             label,
             rule,
             ..
-        } in sight
-            .cx
-            .engine
-            .find(self.slice(range.clone()), self.field())?
+        } in findings
         {
             spans.push(Span::Found(Found {
                 range: range.start + start..range.start + end,

@@ -23,6 +23,22 @@ fn key_block(lines: usize) -> String {
 }
 
 #[test]
+fn what_stands_behind_a_token_is_searched_by_itself() {
+    let mut session = Session::new();
+    let token = session.learn(crate::Label::EMAIL, LENA);
+    let new = "new.person@example.net";
+    for before in [" ".to_owned(), key_block(14)] {
+        let text = format!("{before}\n{token}\"{new}");
+        let json = serde_json::json!({"password": text}).to_string();
+        let shown = session.arguments(&json, &["new.person"]);
+        assert!(
+            shown.contains("<EMAIL>") || shown.contains("<PASSWORD>"),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
 fn rows_of_tables_are_searched_as_they_come() {
     let session = Session::new();
     let note = "a note that keeps the names of columns out of sight";
