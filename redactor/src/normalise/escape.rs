@@ -204,7 +204,8 @@ fn backslash(text: &str) -> Option<(char, usize)> {
         }
     }
     let bytes = text.as_bytes();
-    let slashes = bytes.iter().take_while(|b| **b == b'\\').count();
+    let row = bytes.iter().take(MOST_SLASHES + 1);
+    let slashes = row.take_while(|b| **b == b'\\').count();
     if slashes > MOST_SLASHES {
         return None;
     }
@@ -249,6 +250,7 @@ fn unicode(text: &str, slashes: usize) -> Option<(char, usize)> {
     let between = bytes
         .get(second..)?
         .iter()
+        .take(2 * MOST_SLASHES)
         .take_while(|b| **b == b'\\')
         .count();
     let low = second + between;

@@ -55,7 +55,8 @@ fn introducer(text: &[u8]) -> Option<usize> {
     let length = match text.first()? {
         &ESCAPE => 1,
         b'\\' => {
-            let slashes = text.iter().take_while(|b| **b == b'\\').count();
+            let row = text.iter().take(MOST_SLASHES + 1);
+            let slashes = row.take_while(|b| **b == b'\\').count();
             let name = text.get(slashes..)?;
             let spelling = SPELLINGS.iter().find(|known| name.starts_with(known))?;
             if slashes > MOST_SLASHES {

@@ -12,6 +12,9 @@ pub(super) struct Memo {
     /// Where the last value that is a finding and too long to be read twice ends. Values that
     /// begin inside it end in it, and it wins over them.
     covered: usize,
+    /// The last finding whose tail is a run: its rule, where it begins, where its run ends, and up
+    /// to where no full stop stands behind its beginning.
+    run: Option<(&'static str, usize, usize, usize)>,
     /// Bytes from here to there that neither end a value without quotes nor open a bracket.
     plain: (usize, usize),
 }
@@ -87,6 +90,28 @@ impl Memo {
         }
         self.plain.1 = known + more;
         (known + more).min(part.len()).saturating_sub(head)
+    }
+
+    /// Notes a finding of a rule whose tail is a run.
+    pub(super) fn found_run(&mut self, rule: &'static str, start: usize, end: usize) {
+        self.run = Some((rule, start, end, start));
+    }
+
+    /// Whether a finding of the same rule begins before in the same part of the same run: it ends
+    /// where one from `start` would, and wins over it.
+    pub(super) fn in_run(&mut self, rule: &'static str, text: &str, start: usize) -> bool {
+        let Some((known, from, end, whole)) = &mut self.run else {
+            return false;
+        };
+        if *known != rule || start <= *from || start >= *end {
+            return false;
+        }
+        let more = text.as_bytes().get(*whole..start).unwrap_or_default();
+        match more.contains(&b'.') {
+            true => self.run = None,
+            false => *whole = start.max(*whole),
+        }
+        self.run.is_some()
     }
 
     /// The rest of a value whose first part is a finding.

@@ -149,6 +149,10 @@ impl Search<'_, '_> {
         ) {
             return;
         }
+        let run = matches!(rule.tail, Tail::Run(_));
+        if run && memo.in_run(rule.name, text, start) {
+            return;
+        }
         let reading = memo.read(rule.tail, text, head, &mut sink.steps);
         let (extent, hit) = match reading {
             Reading::Covered => return,
@@ -167,6 +171,9 @@ impl Search<'_, '_> {
             sink.settled = sink.settled.min(start);
         }
         if let Some(hit) = hit {
+            if run {
+                memo.found_run(rule.name, start, extent.end);
+            }
             // A value that is only looked for nearby has an end: it is held, never masked blindly.
             if extent.open && !matches!(rule.tail, Tail::Near(_)) {
                 let (label, name) = (hit.label, rule.name);

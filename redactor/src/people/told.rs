@@ -227,9 +227,12 @@ impl<'t> Reader<'t> {
             if next.is_some_and(char::is_alphanumeric) {
                 break;
             }
+            let lone = words.len() == 1;
             match words.last_mut() {
                 Some(word) if letter.is_lowercase() => word.push(letter),
                 None if letter.is_lowercase() => return None,
+                // A given name has more than one letter.
+                Some(word) if lone && word.len() <= 2 => return None,
                 _ => words.push(letter.to_string()),
             }
             (end, count) = (after, count + 1);

@@ -132,6 +132,11 @@ fn password(candidate: &Candidate<'_>) -> Option<Hit> {
 }
 
 fn token(candidate: &Candidate<'_>) -> Option<Hit> {
+    // What is random or chosen has one of these; long values that have none end here.
+    let figures = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_uppercase();
+    if !candidate.value.bytes().any(figures) {
+        return None;
+    }
     let head = candidate.text.get(candidate.start..candidate.head)?;
     let name = name_of(head).to_ascii_lowercase();
     // A signature shows who signed and opens nothing; `sig` in a URL is a capability.
@@ -251,12 +256,10 @@ fn user_name(candidate: &Candidate<'_>) -> Option<Hit> {
 }
 
 fn quoted(candidate: &Candidate<'_>) -> Option<Hit> {
+    candidate.quote?;
     let worth = Worth::of(candidate.value);
     let telling = candidate.value.bytes().any(|b| b.is_ascii_digit()) || worth == Worth::Random;
-    let fits = candidate.quote.is_some()
-        && worth >= Worth::Chosen
-        && telling
-        && !candidate.value.contains(' ');
+    let fits = worth >= Worth::Chosen && telling && !candidate.value.contains(' ');
     fits.then(|| candidate.valued(Label::PASSWORD, 84))
         .flatten()
 }

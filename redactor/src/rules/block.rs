@@ -111,5 +111,8 @@ mod tests {
         .concat();
         found(&format!("see {opaque} here"), "JWT", &[&opaque]);
         nothing("eyJhbGciOiJIUzI1NiJ9.notapayload.c2lnbmF0dXJl");
+        // One that begins inside another.
+        let inside = format!("eyJraWQiOiJ4In0-{token}");
+        found(&format!("see {inside}."), "JWT", &[&inside]);
     }
 }

@@ -84,6 +84,9 @@ fn product(candidate: &Candidate<'_>) -> Option<Hit> {
 /// that opens something.
 fn bare_key(candidate: &Candidate<'_>) -> Option<Hit> {
     let value = candidate.value;
+    if !(16..=128).contains(&value.len()) {
+        return None;
+    }
     let hex = value.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
     let cased = value.bytes().any(|b| b.is_ascii_uppercase())
         && value.bytes().any(|b| b.is_ascii_lowercase());
@@ -95,7 +98,7 @@ fn bare_key(candidate: &Candidate<'_>) -> Option<Hit> {
     let word = value
         .split(|c: char| !c.is_ascii_lowercase())
         .any(|run| run.len() >= 6);
-    let fits = !word && (16..=128).contains(&value.len()) && !hex && cased && digits >= 2 && plain;
+    let fits = !word && !hex && cased && digits >= 2 && plain;
     (fits && Worth::of(value) == Worth::Random && !looks_like_place(value))
         .then(|| candidate.valued(Label::API_KEY, 82))
         .flatten()

@@ -188,11 +188,13 @@ fn unspeakable(value: &str) -> bool {
 }
 
 fn stands_in(value: &str) -> bool {
+    if value.starts_with(['<', '{', '[', '(', '*']) {
+        return true;
+    }
     let lower = value.to_ascii_lowercase();
     let trimmed = lower.trim_matches(['<', '>', '[', ']', '{', '}', '(', ')', ' ', '.']);
     let filler = |b: u8| matches!(b, b'*' | b'x' | b'.' | b'-' | b'_' | b'#' | b'?' | b' ');
     value.chars().count() < 3
-        || value.starts_with(['<', '{', '[', '(', '*'])
         || value.starts_with("${")
         || value.starts_with("$(")
         || value.starts_with("$(")
@@ -230,8 +232,11 @@ pub(super) fn counts_up(value: &str) -> bool {
     let pairs = || value.as_bytes().iter().zip(value.as_bytes().iter().skip(1));
     let joined = |(a, b): &(&u8, &u8)| a.is_ascii_alphanumeric() && b.is_ascii_alphanumeric();
     let next = |(a, b): &(&u8, &u8)| a.wrapping_add(1) == **b || (**a == b'9' && **b == b'0');
+    if value.len() < ORDERED {
+        return false;
+    }
     let all = pairs().filter(joined).count();
-    value.len() >= ORDERED && 2 * pairs().filter(joined).filter(next).count() >= all.max(1)
+    2 * pairs().filter(joined).filter(next).count() >= all.max(1)
 }
 
 /// `$NAME`, `%NAME%` and the like.

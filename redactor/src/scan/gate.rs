@@ -59,7 +59,7 @@ pub(super) struct Gates {
 /// The place in a row of what stands where the text has ended.
 const ENDS: usize = 256;
 /// The places of a shape, those first that tell words of text from it.
-const PLACES: [usize; LONGEST_SHAPE] = [1, 2, 6, 5, 4, 3, 0, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+const PLACES: [usize; LONGEST_SHAPE] = [6, 1, 2, 5, 4, 3, 0, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
 /// Which heads a start is worth a run of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,7 +219,7 @@ impl Gates {
 
     /// Which heads may match at `at`, or be alive there at the end of the text. Asked for rising
     /// places of one text.
-    #[inline]
+    #[inline(always)]
     pub(super) fn admits(&self, text: &[u8], at: usize, cursor: &mut Cursor) -> Worth {
         let Some([first, second, third]) = text.get(at..).and_then(|rest| rest.first_chunk::<3>())
         else {

@@ -118,9 +118,16 @@ impl Automaton {
         growing: bool,
     ) -> impl Iterator<Item = (usize, Worth)> + 't {
         let mut cursor = Cursor::new(&self.gates, text, growing);
-        self.starts.over(text).filter_map(move |at| {
-            let worth = self.gates.admits(text, at, &mut cursor);
-            (worth != Worth::NOTHING).then_some((at, worth))
+        let mut places = self.starts.over(text);
+        std::iter::from_fn(move || {
+            // A loop of its own, so that all of it is compiled as one.
+            for at in places.by_ref() {
+                let worth = self.gates.admits(text, at, &mut cursor);
+                if worth != Worth::NOTHING {
+                    return Some((at, worth));
+                }
+            }
+            None
         })
     }
 

@@ -208,8 +208,8 @@ pub(super) enum Literals {
     /// What all have in common, and how far behind their beginning.
     One(Box<memmem::Finder<'static>>, usize),
     Packed(packed::Searcher),
-    /// Many that begin with a few bytes, and the bytes that may stand behind those.
-    Led([u8; LEADS], Bytes, Vec<Vec<u8>>),
+    /// Many that begin with a few bytes, and the two bytes that may stand behind those.
+    Led([u8; LEADS], Box<[Bytes; 2]>, Vec<Vec<u8>>),
 }
 
 /// So many first bytes are looked for at once.
@@ -220,10 +220,19 @@ impl Literals {
         if literals.len() > 2 * LEADS
             && let Some(leads) = leads(literals)
         {
-            let mut seconds = Bytes::default();
-            let bytes = literals.iter().filter_map(|literal| literal.get(1));
-            bytes.for_each(|byte| seconds.add(*byte));
-            return Ok(Self::Led(leads, seconds, literals.to_vec()));
+            let mut sets = Box::new([Bytes::default(), Bytes::default()]);
+            for literal in literals {
+                let [seconds, thirds] = &mut *sets;
+                literal
+                    .get(1)
+                    .into_iter()
+                    .for_each(|byte| seconds.add(*byte));
+                match literal.get(2) {
+                    Some(byte) => thirds.add(*byte),
+                    None => (0..=u8::MAX).for_each(|byte| thirds.add(byte)),
+                }
+            }
+            return Ok(Self::Led(leads, sets, literals.to_vec()));
         }
         if let Some((needle, offset)) = common(literals) {
             let finder = memmem::Finder::new(needle).into_owned();
@@ -254,14 +263,16 @@ impl Literals {
                 search.find(rest)
             }
             Self::Packed(search) => search.find(text).map(|hit| hit.start()),
-            Self::Led(leads, seconds, literals) => {
+            Self::Led(leads, sets, literals) => {
+                let [seconds, thirds] = &**sets;
                 let mut from = 0;
                 loop {
                     let rest = text.get(from..)?;
                     let [a, b, c, d] = *leads;
                     let at = seek(rest, |x| (x == a) | (x == b) | (x == c) | (x == d))?;
                     let here = rest.get(at..).unwrap_or_default();
-                    let possible = here.get(1).is_some_and(|byte| seconds.holds(*byte));
+                    let possible = here.get(1).is_some_and(|byte| seconds.holds(*byte))
+                        && here.get(2).is_none_or(|byte| thirds.holds(*byte));
                     if possible && literals.iter().any(|literal| here.starts_with(literal)) {
                         return Some(from + at);
                     }

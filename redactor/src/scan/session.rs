@@ -39,6 +39,7 @@ pub(crate) struct Session<'a> {
 
 impl Session<'_> {
     /// Runs from `start` until no rule can match any more.
+    #[inline]
     pub(crate) fn run(
         &mut self,
         text: &[u8],
@@ -99,6 +100,7 @@ impl Workspace {
         }
     }
 
+    #[inline]
     fn start(&mut self, dfa: &DFA, text: &[u8], at: usize) -> Result<LazyStateID, ScanError> {
         if self.cleared != self.cache.clear_count() {
             self.starts.fill(None);

@@ -33,25 +33,15 @@ impl Starts {
     }
 
     /// Every such place, in order.
-    pub(super) fn over<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = usize> + 't {
-        let (mut block, mut left, mut before) = (0, 0u64, 0);
-        let mut next = 0;
-        std::iter::from_fn(move || {
-            loop {
-                while left != 0 {
-                    let at = block + left.trailing_zeros() as usize;
-                    left &= left - 1;
-                    if may_open(text, at) {
-                        return Some(at);
-                    }
-                }
-                let bytes = text.get(next..).filter(|rest| !rest.is_empty())?;
-                let bytes = bytes.get(..BLOCK).unwrap_or(bytes);
-                block = next;
-                left = self.opening(bytes, &mut before);
-                next += bytes.len();
-            }
-        })
+    pub(super) fn over<'t>(&'t self, text: &'t [u8]) -> Places<'t> {
+        Places {
+            starts: self,
+            text,
+            block: 0,
+            left: 0,
+            before: 0,
+            next: 0,
+        }
     }
 
     /// The bytes of a block with which a value may begin, a bit each.
@@ -80,6 +70,44 @@ impl Starts {
             let packed = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
             bits | packed << (8 * number)
         })
+    }
+}
+
+/// The places of a text where a value may begin.
+pub(super) struct Places<'t> {
+    starts: &'t Starts,
+    text: &'t [u8],
+    /// Where the block begins that was looked at last, and what is left of it, a bit a byte.
+    block: usize,
+    left: u64,
+    /// What its last byte is.
+    before: u8,
+    /// Where the next one begins.
+    next: usize,
+}
+
+impl Iterator for Places<'_> {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        loop {
+            while self.left != 0 {
+                let at = self.block + self.left.trailing_zeros() as usize;
+                self.left &= self.left - 1;
+                if may_open(self.text, at) {
+                    return Some(at);
+                }
+            }
+            let rest = self.text.get(self.next..)?;
+            if rest.is_empty() {
+                return None;
+            }
+            let bytes = rest.get(..BLOCK).unwrap_or(rest);
+            self.block = self.next;
+            self.left = self.starts.opening(bytes, &mut self.before);
+            self.next += bytes.len();
+        }
     }
 }
 

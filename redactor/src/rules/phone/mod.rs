@@ -196,7 +196,7 @@ pub(crate) fn may_be_named_behind(text: &[u8], start: usize, growing: bool) -> b
             )
     };
     let Some(length) = near.iter().position(|b| !inside(b)) else {
-        return growing || near.len() == LONGEST;
+        return growing && near.len() < LONGEST;
     };
     let word = rest.get(length..).unwrap_or_default();
     let begins = |kind: &&str| {
