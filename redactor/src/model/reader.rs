@@ -9,16 +9,11 @@ use super::shape::{Kind, is_camel};
 use super::windows::Read;
 use crate::finding::Finding;
 use crate::label::Label;
-use crate::people;
 
 /// A word that begins or goes on with a name or an address has at least this chance.
 pub(super) const MEMBER: f32 = 0.4;
 /// And one with a capital, which the network does not see.
 const CAPITAL_MEMBER: f32 = 0.25;
-/// The same of a word that the lists know as a name.
-const LISTED_MEMBER: f32 = 0.12;
-/// What such a word must have where it stands alone, in prose behind the first word.
-const LISTED: f32 = 0.2;
 /// Two such words side by side make a name if their chances add up to this.
 const PAIR: f32 = 0.6;
 /// Where the key says that a person is meant.
@@ -79,12 +74,7 @@ impl Reader<'_> {
         } else {
             MEMBER
         };
-        let chance = self.person(at);
-        let listed = || {
-            let prose = self.setting.kind == Kind::Prose && at > 0;
-            prose && capital(word) && !loud(word) && people::is_listed(word)
-        };
-        letters(word) && (chance >= wanted || (chance >= LISTED_MEMBER && listed()))
+        self.person(at) >= wanted && letters(word)
     }
 
     pub(super) fn address(&self, at: usize) -> f32 {
@@ -230,9 +220,6 @@ impl Reader<'_> {
             _ if capitals == 0 || (shouted && !self.setting.named) => UNUSUAL,
             _ if real.len() == 1 && self.is_thing(start) => DETERMINED,
             true => NAMED,
-            false if capitals == real.len() && start > 0 && words().all(people::is_listed) => {
-                LISTED
-            }
             false if capitals == real.len() && start > 0 => CAPITAL_NAME,
             false => NAME,
         };

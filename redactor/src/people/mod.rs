@@ -98,13 +98,6 @@ pub(crate) fn is_name(value: &str) -> bool {
     may_be_name(value) && words().count() >= 2 && words().all(capital) && words().any(known)
 }
 
-/// Whether the lists know a word as a name and as nothing else.
-#[cfg(feature = "model")]
-pub(crate) fn is_listed(word: &str) -> bool {
-    let kind = kind(word);
-    (kind.is(Kind::GIVEN) || kind.is(Kind::SURNAME)) && repeats(word)
-}
-
 /// Whether a word of a name names the same person where it stands alone. `Page` and `Mark` stand
 /// for other things at least as often.
 pub(crate) fn repeats(word: &str) -> bool {

@@ -107,9 +107,12 @@ fn who_speaks_or_acts() {
     person("because Farrugia nodded and left", &["Farrugia"]);
     person("\"Tudo mudou\", disse Quaresma ontem", &["Quaresma"]);
     person("as Ferreira believes it", &["Ferreira"]);
+    person("Quandtner sagte, es sei gut.", &["Quandtner"]);
+    person("u Ljubljani, Hrastelj je kazao da", &["Hrastelj"]);
     for text in [
         "Officials said it was late.",
         "She said Monday would do.",
+        "Niemand sagte etwas. Legal said no.",
         "the API said no",
         "If the server said so, Windows said nothing.",
     ] {

@@ -51,9 +51,13 @@ impl<'t> Reader<'t> {
             let listed = word.kind.is(Kind::GIVEN) || word.kind.is(Kind::SURNAME);
             listed && !word.kind.is(Kind::COMMON)
         };
-        let free = inside_sentence(self.text, start) && !first.text.ends_with('s');
-        // `Vinka shouted`: only people do that, so that a word which begins a sentence is one.
-        let alone = verb.kind.is(Kind::ACTS)
+        let head = self.text.get(..start).unwrap_or_default();
+        let inside = inside_sentence(self.text, start) || head.ends_with(", ");
+        let free = inside && !first.text.ends_with('s');
+        // `Vinka shouted`, `Quandt sagte`: only people do that, so that a word which begins a
+        // sentence is one. In English departments say things too: `Legal said no`.
+        let alone = !matches!(verb.text, "said" | "says" | "replied")
+            && acts
             && first.kind == Kind::default()
             && first.text.chars().count() > 3
             && !first.text.ends_with('s');

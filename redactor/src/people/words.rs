@@ -145,6 +145,8 @@ options parameter parameters value values key keys token tokens password usernam
 team support customer client user users admin administrator manager director president secretary treasurer chairman
 chief officer executive board member members staff crew everyone everybody anyone folks guys friend friends sir madam
 watsons none nan int str bool data public license early world there again love happy merry best good morning afternoon evening night welcome regards sincerely cheers
+niemand jemand keiner jeder nadie alguien ninguem alguem nikt ktos nitko netko svatko nekdo nikdo ingen nogen iemand
+nessuno qualcuno personne quelqu никто кто-то кто это он она они то так как что
 true false north soviet nobody somebody someone everybody people men women children kimlik sayin others many
 english french german italian spanish portuguese polish russian chinese japanese korean arabic hebrew greek turkish
 dutch swedish danish norwegian finnish hungarian czech slovak romanian bulgarian croatian serbian ukrainian indian
