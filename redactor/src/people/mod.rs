@@ -49,13 +49,28 @@ pub(crate) fn find(text: &str, growing: bool) -> Found {
     found
 }
 
-/// Whether a key says that its whole value is a person's name: `patient_name`, `lastName`.
+/// Whether a key says that its whole value is a person's name: `patient_name`, `lastName`,
+/// `customer_last_name`.
 pub(crate) fn names_person(key: &str) -> bool {
-    if key.bytes().all(|b| b.is_ascii_alphanumeric()) {
-        return kind(key).is(Kind::FIELD);
-    }
     let plain: String = key.chars().filter(|c| c.is_alphanumeric()).collect();
-    kind(&plain).is(Kind::FIELD)
+    if kind(&plain).is(Kind::FIELD) {
+        return true;
+    }
+    if !plain.to_ascii_lowercase().ends_with("name") {
+        return false;
+    }
+    // Whose name it is may stand before it.
+    let mut before = ' ';
+    let begins = key.char_indices().filter(|(_, c)| {
+        let begins = !before.is_alphanumeric() || (before.is_lowercase() && c.is_uppercase());
+        before = *c;
+        begins && c.is_alphanumeric()
+    });
+    let mut parts = begins.filter_map(|(at, _)| key.get(at..));
+    parts.any(|part| {
+        let plain: String = part.chars().filter(|c| c.is_alphanumeric()).collect();
+        kind(&plain).is(Kind::FIELD)
+    })
 }
 
 /// Whether the value of such a field may be a name in whatever case: a few words of letters.

@@ -203,6 +203,28 @@ fn names_in_fields_of_things() {
 }
 
 #[test]
+fn keys_that_end_in_one_for_names() {
+    for key in [
+        "customer_last_name",
+        "employeeFirstName",
+        "billing full name",
+        "patient_name",
+    ] {
+        assert!(super::names_person(key), "{key}");
+    }
+    for key in [
+        "file_name",
+        "last_filename",
+        "product name",
+        "name",
+        "hostName",
+        "last_seen",
+    ] {
+        assert!(!super::names_person(key), "{key}");
+    }
+}
+
+#[test]
 fn speakers() {
     person("Amber: \\\"Who is it?\\\"", &["Amber"]);
     nothing("Message: \\\"Who is it?\\\"");
