@@ -62,11 +62,14 @@ fn listed(list: &str) -> impl Iterator<Item = &str> {
 /// The columns of a line that says that rows apart by tabs follow.
 pub(super) fn copied(line: &str) -> Option<impl Iterator<Item = &str>> {
     let line = line.trim_end();
-    let copies = line.get(..5)?.eq_ignore_ascii_case("COPY ");
+    if !line.get(..5)?.eq_ignore_ascii_case("COPY ") {
+        return None;
+    }
     let (head, end) = line.rsplit_once(')')?;
     let stdin = end.trim().trim_end_matches(';');
     let (_, list) = head.split_once('(')?;
-    (copies && stdin.trim().eq_ignore_ascii_case("FROM stdin")).then(|| listed(list))
+    let copies = stdin.trim().eq_ignore_ascii_case("FROM stdin");
+    copies.then(|| listed(list))
 }
 
 /// Reads the lists from `at` on. Returns where they end.

@@ -109,7 +109,7 @@ impl Search<'_, '_> {
             if worth.beside {
                 let near_end = self.growing && at + BESIDE > bytes.len();
                 worth.beside = near_end
-                    || beside.names_number(at)
+                    || (rules::may_be_named(bytes, at) && beside.names_number(at))
                     || rules::may_be_named_behind(bytes, at, self.growing);
             }
             self.session.run(bytes, at, worth, &mut run)?;

@@ -30,7 +30,7 @@ use crate::validate::context::Cues;
 
 pub(crate) use cue::{Anchor, CHECKED, GLUE, Scheme, named, names_value, words};
 pub(crate) use names::{names_secret, says_about, under_key};
-pub(crate) use phone::may_be_named_behind;
+pub(crate) use phone::{may_be_named, may_be_named_behind};
 use worth::Worth;
 
 /// All lists of words that stand beside values.

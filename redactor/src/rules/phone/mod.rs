@@ -160,7 +160,7 @@ fn national(candidate: &Candidate<'_>) -> Option<Hit> {
 fn named_number(candidate: &Candidate<'_>) -> Option<Hit> {
     let matched = candidate.matched();
     let digits = matched.bytes().filter(u8::is_ascii_digit).count();
-    if !(7..=15).contains(&digits) || !candidate.context.names(&WORDS) {
+    if !(FEWEST..=15).contains(&digits) || !candidate.context.names(&WORDS) {
         return None;
     }
     let groups: Vec<&str> = matched
@@ -176,6 +176,22 @@ fn named_number(candidate: &Candidate<'_>) -> Option<Hit> {
     }
     let hit = ending(candidate, matched.len(), 72)?;
     hit.by_context()
+}
+
+/// Digits of the shortest number that counts behind its name.
+const FEWEST: usize = 7;
+
+/// Whether the number that begins at `start` is long enough to count behind its name.
+pub(crate) fn may_be_named(text: &[u8], start: usize) -> bool {
+    let rest = text.get(start..).unwrap_or_default();
+    let inside = |b: &&u8| {
+        b.is_ascii_digit() || matches!(b, b' ' | b'.' | b'/' | b'(' | b')' | b'\n' | b'-')
+    };
+    let number = rest.iter().take(LONGEST).take_while(inside);
+    number
+        .filter(|b| b.is_ascii_digit())
+        .nth(FEWEST - 1)
+        .is_some()
 }
 
 /// What kinds of numbers are called behind them.
