@@ -23,8 +23,9 @@ const LONGEST: usize = 16 << 20;
 const LONGEST_VALUE: usize = 128 << 10;
 /// How far behind a cut the search could still see what stands before it.
 const REACH: usize = 2 * Engine::LONGEST_UNDECIDED;
-/// How much of the text before what a pipe brings is searched with it.
-const CONTEXT: usize = 2 * Engine::LEFT_CONTEXT;
+/// How much of the text before what a pipe brings is searched with it: as far as a search looks
+/// back, and a statement's columns whose `VALUES` are still to come.
+const CONTEXT: usize = 5 * Engine::LEFT_CONTEXT;
 /// How many line ends are tried for a cut, before more input is awaited.
 const TRIES: usize = 64;
 
@@ -221,13 +222,33 @@ fn head_behind(engine: &Engine, head: &str, text: &str) -> String {
 /// may look back at.
 fn context_behind(engine: &Engine, head: &str, text: &str) -> String {
     let whole = format!("{head}{text}");
+    let from = context_start(&whole);
+    let mut near = whole.get(from..).unwrap_or_default();
+    // Of names that reach into what is near, the part before it.
+    let names = engine.table_head(&whole);
+    let names = names.and_then(|at| whole.get(at.start..at.end.min(from)));
+    let Some(names) = names else {
+        return near.to_owned();
+    };
+    loop {
+        let context = format!("{names}{near}");
+        // The rest of a row, or a line that is none, may not stand right below the names.
+        if near.is_empty() || engine.table_head(&context).is_some() {
+            return context;
+        }
+        near = near.split_once('\n').map_or("", |(_, behind)| behind);
+    }
+}
+
+/// Where what is near the end of a text begins: with the text itself if that is short, so that its
+/// first line, which may name columns, is not lost.
+fn context_start(whole: &str) -> usize {
     let from = whole.ceil_char_boundary(whole.len().saturating_sub(CONTEXT));
+    if from == 0 {
+        return 0;
+    }
     let near = whole.get(from..).unwrap_or_default();
-    let line = near.find('\n').map_or(0, |at| at + 1);
-    let near = near.get(line..).unwrap_or_default();
-    let names = engine.table_head(&whole).filter(|at| at.end <= from);
-    let names = names.and_then(|at| whole.get(at)).unwrap_or_default();
-    format!("{names}{near}")
+    from + near.find('\n').map_or(0, |at| at + 1)
 }
 
 /// Where a block of a pipe may end: behind the last line that is decided whatever comes. What it

@@ -111,3 +111,123 @@ fn json_stays_whole_and_its_lines_stand_alone() {
     let long = format!("[\n{}1]", "1,\n".repeat(BLOCK / 2));
     assert_eq!(blocks(&long), [long.len()]);
 }
+
+/// A pipe that pauses behind each of its pieces.
+struct Pauses<'t>(Vec<&'t str>);
+
+impl Read for Pauses<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.0.is_empty() {
+            return Ok(0);
+        }
+        self.0.remove(0).as_bytes().read(into)
+    }
+}
+
+/// The values that are found in the blocks, one after another.
+fn values(engine: &Engine, input: impl Read, flow: Flow) -> Vec<String> {
+    let mut values = Vec::new();
+    each(input, flow, engine, |block| {
+        let mut found = engine
+            .find(&format!("{}{}", block.head, block.text), FIELD)
+            .expect("found");
+        behind(block.head, &mut found);
+        let texts = found
+            .iter()
+            .map(|it| block.text.get(it.start..it.end).unwrap());
+        values.extend(texts.map(str::to_owned));
+        Ok(())
+    })
+    .expect("blocks");
+    values
+}
+
+/// Each form of a table: what stands before the rows, a row, what sets rows apart, the end. A row
+/// has its number where `#` stands.
+const TABLES: &[(&str, &str, &str, &str)] = &[
+    ("last_name,ssn\n", "Okonjo,123456###", "\n", "\n"),
+    ("last_name,ssn\n", "Okonjo,123456###", "\n", ""),
+    ("last_name;ssn\n", "Okonjo;123456###", "\n", "\n"),
+    ("last_name\tssn\n", "Okonjo\t123456###", "\n", "\n"),
+    ("last_name,ssn\r\n", "Okonjo,123456###", "\r\n", "\r\n"),
+    (
+        "note,last_name,ssn\n",
+        "\"one\ntwo, three\",Okonjo,123456###",
+        "\n",
+        "\n",
+    ),
+    (
+        "| last_name | ssn |\n|---|---|\n",
+        "| Okonjo | 123456### |",
+        "\n",
+        "\n",
+    ),
+    (
+        " last_name |    ssn\n-----------+-----------\n",
+        " Okonjo    | 123456###",
+        "\n",
+        "\n(rows)\n",
+    ),
+    (
+        "COPY people (last_name, ssn) FROM stdin;\n",
+        "Okonjo\t123456###",
+        "\n",
+        "\n\\.\n",
+    ),
+    (
+        "INSERT INTO people (last_name, ssn) VALUES\n",
+        "('Okonjo', 123456###)",
+        ",\n",
+        ";\n",
+    ),
+    (
+        "INSERT INTO people (\n  last_name,\n  ssn\n)\nVALUES\n",
+        "(\n  'Okonjo',\n  123456###\n)",
+        ",\n",
+        ";\n",
+    ),
+];
+
+/// A table of so many rows, and the values in it.
+fn table(form: (&str, &str, &str, &str), rows: usize) -> (String, Vec<String>) {
+    let number = |row: usize| format!("{:03}", 100 + row);
+    let each: Vec<_> = (0..rows)
+        .map(|row| form.1.replace("###", &number(row)))
+        .collect();
+    let values = (0..rows).flat_map(|row| ["Okonjo".to_owned(), format!("123456{}", number(row))]);
+    let text = format!("{}{}{}", form.0, each.join(form.2), form.3);
+    (text, values.collect())
+}
+
+#[test]
+fn a_pipe_s_rows_stand_under_their_names() {
+    let engine = redaction(None).expect("rules").engine;
+    for form in TABLES {
+        // As much as is near, and more.
+        let far = CONTEXT / form.1.len() + 20;
+        for rows in [1, 2, 3, 4, 5, 8, far] {
+            let (text, expected) = table(*form, rows);
+            let found = |pieces, flow| values(&engine, Pauses(pieces), flow);
+            assert_eq!(found(vec![&text], Flow::File), expected, "{text}");
+            assert_eq!(found(vec![&text], Flow::Pipe), expected, "{text}");
+            let lines = text.split_inclusive('\n').collect();
+            assert_eq!(found(lines, Flow::Pipe), expected, "{text}");
+            if rows <= 3 {
+                let bytes = text.split_inclusive(|_| true).collect();
+                assert_eq!(found(bytes, Flow::Pipe), expected, "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn names_that_fill_what_is_near_are_kept() {
+    let engine = redaction(None).expect("rules").engine;
+    let names: String = (0..150).map(|n| format!("  column{n:03},\n")).collect();
+    let nothing = "0, ".repeat(150);
+    let head = format!("INSERT INTO people (\n{names}  last_name, ssn)\nVALUES\n");
+    let row = format!("({nothing}'Okonjo', 123456###)");
+    let (text, expected) = table((&head, &row, ",\n", ";\n"), 9);
+    let lines = text.split_inclusive('\n').collect();
+    assert_eq!(values(&engine, Pauses(lines), Flow::Pipe), expected);
+}
