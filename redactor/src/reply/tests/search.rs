@@ -214,6 +214,28 @@ fn session() -> (Session, [String; 2]) {
     (session, [mail, number])
 }
 
+/// The key of a text says what the whole of it is, and nothing of what stands beside a token in it.
+#[test]
+fn what_stands_beside_a_token_is_not_the_value_of_the_key() {
+    let (session, [mail, _]) = session();
+    let cx = session.context();
+    let long = "MC4CAQAwBQYDK2VwBCIEIJ7Vq1s2Pq0xkTn8n0Y3aZ4c9u\n".repeat(14);
+    let [begin, end] = ["BEGIN", "END"].map(|word| format!("-----{word} PRIVATE KEY-----\n"));
+    let value = format!("{begin}{long}{end}{mail}\"new.person@example.net");
+    let text = serde_json::json!({ "password": value }).to_string();
+    let wanted = format!(r#"{{"password":"<PRIVATE_KEY>\n{LENA}\"<EMAIL>"}}"#);
+    for size in [1, 7, text.len()] {
+        let mut channel = Channel::text();
+        let mut out = String::new();
+        for piece in text.as_bytes().chunks(size) {
+            let piece = std::str::from_utf8(piece).unwrap();
+            out.push_str(&channel.push(&cx, piece).unwrap());
+        }
+        out.push_str(&channel.finish(&cx).unwrap());
+        assert_eq!(out, wanted, "{size}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
