@@ -3,7 +3,7 @@
 //! It is part of the session's sealed state. Nothing here has `Debug`: entries are the values
 //! that must not leave.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::label::Label;
 use crate::token;
@@ -209,6 +209,24 @@ impl Vault {
         index
     }
 
+    /// The part of it whose tokens stand in a text, exactly as spelled.
+    #[must_use]
+    pub fn within(self, text: &str) -> Self {
+        let tokens = text.match_indices('<').filter_map(|(at, _)| {
+            let rest = text.get(at..)?;
+            let rest = rest.get(..rest.floor_char_boundary(token::LONGEST))?;
+            rest.get(..=rest.find('>')?)
+        });
+        let there: HashSet<usize> = tokens.filter_map(|token| self.exact(token)).collect();
+        let mut part = Self::new();
+        for (index, entry) in self.entries.into_iter().enumerate() {
+            if there.contains(&index) {
+                part.add(entry);
+            }
+        }
+        part
+    }
+
     /// The vault as bytes, to be sealed. The first byte is the format.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -284,6 +302,19 @@ mod tests {
         assert!(token.starts_with("<EMAIL_") && token::is_token(&token));
         assert_eq!(vault.lookup(&token), Some((Label::EMAIL, "a@b.example")));
         assert_eq!(vault.lookup(&token.to_ascii_lowercase()), None);
+    }
+
+    #[test]
+    fn a_part_holds_what_stands_in_a_text() {
+        let mut vault = Vault::new();
+        for value in ["a@b.example", "c@d.example", "e@f.example"] {
+            vault.insert(value, Label::EMAIL, Shape::Text, true, &Names);
+        }
+        let [one, two] = ["a@b.example", "e@f.example"].map(|it| vault.token(it).unwrap());
+        let text = format!("< {one} <b>{two}<{one}< <EMAIL_aaaaaa>");
+        let part = vault.within(&text);
+        let values: Vec<_> = part.values().map(|(_, value)| value).collect();
+        assert_eq!(values, ["a@b.example", "e@f.example"]);
     }
 
     #[test]

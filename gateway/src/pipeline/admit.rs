@@ -18,7 +18,7 @@ use crate::config::Provider;
 use crate::protocol::{Facts, Protocol};
 use crate::provider;
 use crate::reject::Rejection;
-use crate::session::Turn;
+use crate::session::{Continuity, Turn};
 
 /// A request that the log holds.
 pub(super) struct Admitted {
@@ -76,8 +76,8 @@ impl Gateway {
                 head,
                 caller,
                 facts,
+                vault: restorable(vault, &turn, &body),
                 turn,
-                vault,
                 body,
                 provider,
                 pledge,
@@ -149,6 +149,15 @@ impl Gateway {
         .build(turn.link())
         .map_err(|error| book_refusal(&error.into()))?;
         Ok((Arc::clone(provider), event))
+    }
+}
+
+/// The values that the reply may hold again. Where the caller did not send the session's id, those are
+/// the values of the request itself: whatever the session holds besides, nobody is shown by it.
+fn restorable(vault: Vault, turn: &Turn, body: &[u8]) -> Vault {
+    match turn.continuity() {
+        Continuity::Matched => vault.within(&String::from_utf8_lossy(body)),
+        Continuity::Ambiguous | Continuity::New | Continuity::Sent => vault,
     }
 }
 

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gatehouse_redactor::json::{Document, Kind};
+use gatehouse_redactor::json::{Document, Kind, Node};
 
 use super::Gateway;
+use super::evidence::Shown;
 use super::inbound::Head;
 use super::receive::Received;
 use super::refuse::{Refusal, absent_refusal, refusal};
 use crate::auth::Caller;
-use crate::protocol::{Facts, Protocol, conversation};
+use crate::protocol::{Facts, Protocol, Said, conversation};
 use crate::reject::{Code, Rejection};
-use crate::session::{Message, Turn};
+use crate::session::{Conversation, Message, Turn};
 
 /// The member of a body that names a session. It never reaches a provider.
 pub(super) const SESSION_ID: &str = "session_id";
@@ -59,11 +60,9 @@ impl Gateway {
                 return Err(refusal(head, Some(caller), rejection));
             }
             None if self.config.sessions.continuity => {
-                let messages = conversation(root).into_iter().map(|said| Message {
-                    by_model: said.by_model,
-                    digest: said.digest,
-                });
-                self.sessions.resume(&caller, messages.collect()).await
+                let shown = Shown::of(document);
+                let witness = |vault: &[u8]| shown.of_values(vault);
+                self.sessions.resume(&caller, said(root), &witness).await
             }
             None => self.sessions.turn(&caller, None).await,
         };
@@ -77,6 +76,19 @@ impl Gateway {
             }),
             Err(error) => Err(absent_refusal(head, caller, error)),
         }
+    }
+}
+
+fn said(root: Node<'_>) -> Conversation {
+    let told = conversation(root);
+    let message = |said: Said| Message {
+        by_model: said.by_model,
+        digest: said.digest,
+    };
+    Conversation {
+        user: told.user,
+        system: told.system,
+        messages: told.messages.into_iter().map(message).collect(),
     }
 }
 

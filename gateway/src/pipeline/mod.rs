@@ -5,6 +5,7 @@
 mod admit;
 mod authenticate;
 mod bind;
+mod evidence;
 mod forward;
 mod inbound;
 mod receive;

@@ -25,32 +25,49 @@ pub struct Said {
     pub digest: [u8; 32],
 }
 
-/// The messages of a request.
-pub fn conversation(root: Node<'_>) -> Vec<Said> {
-    let messages = root.get("messages").into_iter();
-    messages
-        .flat_map(|list| list.children())
-        .filter_map(message)
-        .collect()
+/// A conversation as a request shows it.
+#[derive(Clone)]
+pub struct Conversation {
+    /// SHA-256 of what the request says of its end user.
+    pub user: [u8; 32],
+    /// SHA-256 of the system prompts.
+    pub system: [u8; 32],
+    /// The messages.
+    pub messages: Vec<Said>,
+}
+
+/// The conversation of a request.
+pub fn conversation(root: Node<'_>) -> Conversation {
+    let metadata = root.get("metadata").and_then(|it| it.get("user_id"));
+    let users = ["user", "safety_identifier"].map(|key| root.get(key));
+    let list = || root.get("messages").into_iter().flat_map(Node::children);
+    let system = list().filter(|message| is_system(*message));
+    Conversation {
+        user: all_of(users.into_iter().chain([metadata]).flatten()),
+        system: all_of(root.get("system").into_iter().chain(system)),
+        messages: list().filter_map(message).collect(),
+    }
+}
+
+/// Whether a message is a system prompt.
+pub fn is_system(message: Node<'_>) -> bool {
+    let role = message.get("role").and_then(Node::text);
+    role.is_some_and(|role| ["developer", "system"].contains(&role.as_ref()))
+}
+
+fn all_of<'d>(nodes: impl Iterator<Item = Node<'d>>) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    nodes.for_each(|node| absorb(node, &mut digest));
+    digest.finish()
 }
 
 fn message(node: Node<'_>) -> Option<Said> {
-    let role = node.get("role").and_then(Node::text).unwrap_or_default();
-    match role.as_ref() {
-        "developer" | "system" => None,
-        "assistant" => Some(Said {
-            by_model: true,
-            digest: Spoken::of(node).digest(),
-        }),
-        _ => {
-            let mut digest = Sha256::new();
-            absorb(node, &mut digest);
-            Some(Said {
-                by_model: false,
-                digest: digest.finish(),
-            })
-        }
-    }
+    let by_model = node.get("role").and_then(Node::text).as_deref() == Some("assistant");
+    let digest = match by_model {
+        true => Spoken::of(node).digest(),
+        false => all_of([node].into_iter()),
+    };
+    (!is_system(node)).then_some(Said { by_model, digest })
 }
 
 /// What a model says, as it comes.
@@ -274,7 +291,7 @@ mod tests {
     fn digests(messages: &Value) -> Vec<[u8; 32]> {
         let body = json!({ "messages": messages }).to_string();
         let document = Document::parse(body.as_bytes(), &Limits::default()).unwrap();
-        let messages = conversation(document.root());
+        let Conversation { messages, .. } = conversation(document.root());
         messages.iter().map(|message| message.digest).collect()
     }
 
@@ -320,6 +337,30 @@ mod tests {
             .collect();
         assert_eq!(seen.len(), messages.len());
         assert!(digests(&json!([{"role": "system", "content": "x"}])).is_empty());
+    }
+
+    #[test]
+    fn users_and_system_prompts_are_told_apart() {
+        let of = |body: &Value| {
+            let body = body.to_string();
+            let document = Document::parse(body.as_bytes(), &Limits::default()).unwrap();
+            let Conversation { user, system, .. } = conversation(document.root());
+            (user, system)
+        };
+        let bare = of(&json!({"messages": [{"role": "user", "content": "a"}]}));
+        for user in [
+            json!({"user": "ann"}),
+            json!({"safety_identifier": "ann"}),
+            json!({"metadata": {"user_id": "ann"}}),
+        ] {
+            assert!(of(&user).0 != bare.0 && of(&user).1 == bare.1);
+        }
+        for system in [
+            json!({"system": "be kind"}),
+            json!({"messages": [{"role": "developer", "content": "be kind"}]}),
+        ] {
+            assert!(of(&system).0 == bare.0 && of(&system).1 != bare.1);
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod place;
 mod tests;
 
 pub use anthropic::Anthropic;
-pub use history::{Said, Spoken, conversation};
+pub use history::{Conversation, Said, Spoken, conversation, is_system};
 pub use openai_chat::OpenAiChat;
 pub use place::{Place, Step};
 

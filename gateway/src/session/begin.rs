@@ -81,7 +81,7 @@ impl Sessions {
             expires_us: None,
             continuity: Continuity::New,
             followed: None,
-            renamed: None,
+            named: None,
             _place: None,
         };
         Ok((turn, id, event))

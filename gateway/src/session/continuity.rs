@@ -1,10 +1,12 @@
 //! Which session a conversation belongs to when its caller does not say.
 //!
-//! A request of an agent carries the conversation so far. Under digests of it, keyed by the tenant
-//! and bound to the principal, the session of its last turn is found, and then the session itself
-//! must agree: with the whole history, or with the end of it where the agent sends only the last
-//! messages or has summed up the earlier ones. If none or more than one does, the turn gets a new
-//! session: conversations that begin alike are never one.
+//! A request of an agent carries the conversation so far. Under a digest of its last two messages,
+//! keyed by the tenant and bound to principal and end user, all sessions are found that ever stood
+//! there, and one of them must agree: with the whole history, or with the end of it where the agent
+//! sends only the last messages or has summed up the earlier ones. Many conversations begin alike,
+//! or end alike, and one key may serve many people, so the words alone are not enough: the request
+//! must show the values that the session holds. If none or more than one could be meant, the turn
+//! gets a new session.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,7 +15,7 @@ use gatehouse_envelope::digest::{hex, sha256};
 use gatehouse_envelope::keys::TenantKey;
 
 use super::find::Loaded;
-use super::index::Renamed;
+use super::index::Named;
 use super::turn::{Location, Turn};
 use super::{SessionError, Sessions};
 use crate::auth::Caller;
@@ -24,6 +26,32 @@ const RECENT: usize = 64;
 /// A history that was summed up must share this many messages with the session, in one run to the
 /// end. Fewer may be alike by chance.
 const SHARED: usize = 4;
+
+/// A conversation as a request shows it.
+pub struct Conversation {
+    /// Digest of what the request says of its end user.
+    pub user: [u8; 32],
+    /// Digest of the system prompts.
+    pub system: [u8; 32],
+    /// The messages.
+    pub messages: Vec<Message>,
+}
+
+/// What a request shows of the values that a session holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// All of them.
+    All,
+    /// There are none.
+    Empty,
+    /// None of them, in its messages.
+    None,
+    /// Some of them, in its messages.
+    Some,
+}
+
+/// Asked for what a request shows of a vault, as the state has it.
+pub type Witness<'w> = dyn Fn(&[u8]) -> Evidence + Sync + 'w;
 
 /// How a turn came to its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,50 +92,77 @@ pub struct Message {
 pub(super) struct History {
     /// Of all messages that the last turn's client had, the reply included. Zero before the first.
     pub(super) whole: [u8; 32],
-    /// Of the last two of them.
-    pub(super) end: [u8; 32],
+    /// Of the last turn's system prompts.
+    pub(super) system: [u8; 32],
     /// Each of the last messages, shortened.
     pub(super) recent: VecDeque<[u8; 16]>,
 }
 
 /// The conversation of a turn whose caller sent no id.
 pub(super) struct Followed {
-    messages: Vec<Message>,
-    /// How many of them the session knew already.
+    said: Conversation,
+    /// How many of its messages the session knew already.
     known: usize,
 }
 
-impl History {
-    fn is_empty(&self) -> bool {
-        self.whole == [0; 32]
-    }
+/// Where a history stands in a session's.
+enum Stands {
+    /// At its end: the conversation goes on.
+    AtTheEnd { whole: bool },
+    /// The session has gone on from there.
+    Earlier,
+}
 
+impl History {
     /// The history behind one more turn.
     fn after(&self, followed: &Followed, reply: [u8; 32]) -> Self {
-        let reply = Message {
+        let mut messages = followed.said.messages.clone();
+        messages.push(Message {
             by_model: true,
             digest: reply,
-        };
-        let mut messages = followed.messages.clone();
-        messages.push(reply);
+        });
         let mut recent = self.recent.clone();
         recent.extend(messages.iter().skip(followed.known).map(short));
         recent.drain(..recent.len().saturating_sub(RECENT));
         Self {
             whole: whole(&messages),
-            end: end(&messages).unwrap_or_default(),
+            system: followed.said.system,
             recent,
         }
     }
 
-    /// Whether these messages are all that the session's client had, or the last of them, or end with
+    /// Where these messages are all that the session's client had, or the last of them, or end with
     /// enough of them.
-    fn agrees(&self, whole: &[u8; 32], history: &[Message]) -> bool {
-        let own = self.recent.iter().rev();
-        let theirs = history.iter().rev().map(short);
-        let shared = own.zip(theirs).take_while(|(own, their)| *own == their);
-        let shared = shared.count();
-        self.whole == *whole || shared == history.len() || shared >= SHARED
+    fn place(&self, history: &[Message]) -> Option<Stands> {
+        if self.whole == whole(history) {
+            return Some(Stands::AtTheEnd { whole: true });
+        }
+        let shared = |later: usize| {
+            let own = self.recent.iter().rev().skip(later);
+            let theirs = history.iter().rev().map(short);
+            own.zip(theirs)
+                .take_while(|(own, their)| *own == their)
+                .count()
+        };
+        let fits = |later: &usize| {
+            let shared = shared(*later);
+            shared == history.len() || shared >= SHARED
+        };
+        let later = (0..self.recent.len()).find(fits)?;
+        Some(match later {
+            0 => Stands::AtTheEnd { whole: false },
+            _ => Stands::Earlier,
+        })
+    }
+
+    /// Whether the conversation at the session's end is this one and no other that reads alike.
+    fn is_meant(&self, said: &Conversation, whole: bool, evidence: Evidence) -> bool {
+        match evidence {
+            Evidence::All => true,
+            Evidence::Empty => whole && self.system == said.system,
+            Evidence::None => false,
+            Evidence::Some => !whole,
+        }
     }
 }
 
@@ -140,20 +195,22 @@ fn history(messages: &[Message]) -> Option<&[Message]> {
     messages.get(..=at)
 }
 
-/// The name in the index of all sessions whose last two messages are these: among them is that of a
-/// conversation, and every other that it could be taken for.
-fn name(key: &TenantKey, principal: &str, end: &[u8; 32]) -> String {
-    let parts: [&[u8]; 2] = [principal.as_bytes(), end];
+/// The name in the index of all sessions in which these two messages once were the last: among them
+/// is that of a conversation that ends so, and every other that it could be taken for.
+fn name(key: &TenantKey, principal: &str, user: &[u8; 32], end: &[u8; 32]) -> String {
+    let parts: [&[u8]; 3] = [principal.as_bytes(), user, end];
     hex(&key.lookup().mac("conversation", &parts))
 }
 
-/// The sessions that agree with a history.
+/// The sessions that a conversation could be.
 enum Fit {
-    /// That of the conversation is not there any more.
+    /// One that has ended, or has gone on.
     Gone,
     Many,
     None,
     One(Box<(Location, Loaded)>),
+    /// One that reads alike, and nothing shows that it is this one.
+    Unproved,
 }
 
 impl Sessions {
@@ -163,26 +220,27 @@ impl Sessions {
     pub async fn resume(
         &self,
         caller: &Caller,
-        messages: Vec<Message>,
+        said: Conversation,
+        witness: &Witness<'_>,
     ) -> Result<Turn, SessionError> {
         let mut continuity = Continuity::New;
-        match self.fit(caller, &messages).await? {
+        match self.fit(caller, &said, witness).await? {
             Fit::Many => continuity = Continuity::Ambiguous,
-            Fit::Gone | Fit::None => {}
+            Fit::Gone | Fit::None | Fit::Unproved => {}
             Fit::One(found) => {
                 let (location, loaded) = *found;
                 let expected = loaded.state.history.clone();
                 if let Some(mut turn) = self.take_if_free(location, loaded, &expected).await? {
-                    let known = history(&messages).map_or(0, <[Message]>::len);
+                    let known = history(&said.messages).map_or(0, <[Message]>::len);
                     turn.continuity = Continuity::Matched;
-                    turn.followed = Some(Followed { messages, known });
+                    turn.followed = Some(Followed { said, known });
                     return Ok(turn);
                 }
             }
         }
         let mut turn = self.turn(caller, None).await?;
         turn.continuity = continuity;
-        turn.followed = Some(Followed { messages, known: 0 });
+        turn.followed = Some(Followed { said, known: 0 });
         Ok(turn)
     }
 
@@ -204,38 +262,61 @@ impl Sessions {
         }
     }
 
-    /// The caller's sessions that end like a conversation, and agree with it.
-    async fn fit(&self, caller: &Caller, messages: &[Message]) -> Result<Fit, SessionError> {
-        let Some((history, end)) = history(messages).and_then(|all| Some((all, end(all)?))) else {
+    /// The caller's sessions that a conversation could be.
+    async fn fit(
+        &self,
+        caller: &Caller,
+        said: &Conversation,
+        witness: &Witness<'_>,
+    ) -> Result<Fit, SessionError> {
+        let earlier = history(&said.messages);
+        let Some((history, end)) = earlier.and_then(|all| Some((all, end(all)?))) else {
             return Ok(Fit::None);
         };
-        let whole = whole(history);
         let keys = self.shared.keyring.tenant(&caller.tenant).await?;
         let principal = caller.principal();
         let (mut fit, mut gone) = (Fit::None, false);
         for key in keys.newest_first() {
-            let name = name(key, &principal, &end);
+            let name = name(key, &principal, &said.user, &end);
             let entries = self.shared.index.find(&name).await?;
             if entries.crowded {
                 return Ok(Fit::Many);
             }
             for reference in entries.references {
-                match self.find_own(caller, &reference).await {
-                    Ok(found) if found.1.state.history.agrees(&whole, history) => {
-                        if !matches!(fit, Fit::None) {
-                            return Ok(Fit::Many);
-                        }
-                        fit = Fit::One(Box::new(found));
+                let found = match self.find_own(caller, &reference).await {
+                    Ok(found) => found,
+                    Err(SessionError::NotFound(_)) => {
+                        gone = true;
+                        continue;
                     }
-                    Ok(_) => {}
-                    Err(SessionError::NotFound(_)) => gone = true,
                     Err(error) => return Err(error),
+                };
+                let state = &found.1.state;
+                let whole = match state.history.place(history) {
+                    Some(Stands::AtTheEnd { whole }) => whole,
+                    Some(Stands::Earlier) => {
+                        gone = true;
+                        continue;
+                    }
+                    None => continue,
+                };
+                let evidence = witness(&state.vault);
+                if evidence == Evidence::None {
+                    // Whose client has not one of its values, whatever it says.
+                    continue;
                 }
+                if !matches!(fit, Fit::None) {
+                    return Ok(Fit::Many);
+                }
+                fit = match state.history.is_meant(said, whole, evidence) {
+                    true => Fit::One(Box::new(found)),
+                    false => Fit::Unproved,
+                };
             }
         }
         Ok(match fit {
             Fit::None if gone => Fit::Gone,
-            Fit::One(_) if gone => Fit::Many,
+            Fit::One(_) | Fit::Unproved if gone => Fit::Many,
             fit => fit,
         })
     }
@@ -269,18 +350,22 @@ impl Turn {
             return;
         };
         let history = self.state.history.after(&followed, reply);
-        let named = |history: &History| {
-            let principal = &self.state.principal;
-            (!history.is_empty()).then(|| name(key, principal, &history.end))
-        };
-        self.renamed = Some(Renamed {
+        let last = followed.said.messages.last();
+        let end = last.map(|last| {
+            let reply = Message {
+                by_model: true,
+                digest: reply,
+            };
+            whole(&[*last, reply])
+        });
+        let named = end.map(|end| Named {
+            name: name(key, &self.state.principal, &followed.said.user, &end),
             reference: self.location.reference.clone(),
-            old: named(&self.state.history).into_iter().collect(),
-            new: named(&history).into_iter().collect(),
             // Beyond the session's own end: that a conversation has ended must be known, or another
             // that ends like it would be taken for it.
             expires_us: later(self.state.absolute_us, self.shared.limits.absolute),
         });
+        self.named = named;
         self.state.history = history;
     }
 }

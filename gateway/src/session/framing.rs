@@ -110,11 +110,11 @@ impl Turn {
         let (number, bytes) = (self.state.link.sseq, event.bytes().to_vec());
         let journal = Arc::clone(&self.shared.journal);
         let index = Arc::clone(&self.shared.index);
-        let renamed = self.renamed.take();
+        let named = self.named.take();
         // What the session itself does not say in the end is not believed, so both at once will do.
         let indexing = async {
-            if let Some(renamed) = renamed
-                && let Err(error) = index.rename(renamed).await
+            if let Some(named) = named
+                && let Err(error) = index.add(named).await
             {
                 tracing::warn!(%error, "a conversation will not be recognised");
             }

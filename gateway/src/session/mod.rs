@@ -33,7 +33,7 @@ use gatehouse_envelope::{
 
 pub use crate::audit::{Link, SessionEnding};
 pub use begin::is_reference;
-pub use continuity::{Continuity, Message};
+pub use continuity::{Continuity, Conversation, Evidence, Message, Witness};
 pub use end::Swept;
 pub use error::{Absence, SessionError};
 pub use find::SessionView;

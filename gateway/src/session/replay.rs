@@ -86,7 +86,7 @@ impl Sessions {
             expires_us: Some(row.expires_us),
             continuity: Continuity::Sent,
             followed: None,
-            renamed: None,
+            named: None,
             _place: None,
             location,
         };

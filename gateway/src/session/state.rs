@@ -109,7 +109,7 @@ impl SessionState {
         }
         out.bytes(&self.verdicts);
         out.raw(&self.history.whole);
-        out.raw(&self.history.end);
+        out.raw(&self.history.system);
         out.count(self.history.recent.len());
         for message in &self.history.recent {
             out.raw(message);
@@ -144,7 +144,7 @@ impl SessionState {
             history: match format {
                 FORMAT => History {
                     whole: from.array()?,
-                    end: from.array()?,
+                    system: from.array()?,
                     recent: from.list(Reader::array)?.into(),
                 },
                 _ => History::default(),
@@ -252,7 +252,7 @@ mod tests {
             verdicts: vault.iter().rev().copied().collect(),
             history: History {
                 whole: [3; 32],
-                end: [4; 32],
+                system: [4; 32],
                 recent: vault.iter().map(|byte| [*byte; 16]).collect(),
             },
         }

@@ -107,7 +107,7 @@ impl Sessions {
             expires_us: None,
             continuity: Continuity::Sent,
             followed: None,
-            renamed: None,
+            named: None,
             _place: Some(place),
             location,
         }

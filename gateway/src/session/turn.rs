@@ -7,7 +7,7 @@ use gatehouse_envelope::{keys::SessionKeys, seal::Context};
 use super::{
     Continuity, SessionError, SessionState, Shared,
     continuity::Followed,
-    index::Renamed,
+    index::Named,
     queue::Place,
     state::after,
     store::{Durable, Lease, StoreError, Write},
@@ -102,7 +102,7 @@ pub struct Turn {
     /// The conversation, where the caller sent no id.
     pub(super) followed: Option<Followed>,
     /// What the index is told at the end.
-    pub(super) renamed: Option<Renamed>,
+    pub(super) named: Option<Named>,
     /// The line behind this turn moves on when it is dropped.
     pub(super) _place: Option<Place>,
 }

@@ -160,6 +160,106 @@ async fn a_conversation_goes_on_in_the_other_protocol() {
     assert_eq!(one, token(&gate.provider.received()[0].text()));
 }
 
+/// Two people whose agents have one key: the client greets them itself, in the same words, and the
+/// model says a token that it was not sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_greeting_in_the_same_words_tells_nobody_anothers_values() {
+    for streamed in [false, true] {
+        let gate = Gate::up().await;
+        let speaks = Speaks::OpenAi;
+        let hello = if streamed {
+            Script::events(vec![speaks.texts(&["Hello!"]).concat().into_bytes()])
+        } else {
+            Script::json(
+                r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"Hello!"}}]}"#,
+            )
+        };
+        gate.provider.play(hello);
+        let ada = [
+            json!({"role": "system", "content": format!("You talk to {MAIL}")}),
+            json!({"role": "user", "content": "Hi"}),
+        ];
+        let body = request(speaks, streamed, &ada);
+        let first = gate.caller().post(speaks.path(), &body).await;
+        assert_eq!(first.status, 200, "{}", first.text());
+        let leaked = token(&gate.provider.received()[0].text());
+        let text = format!("it is {leaked}.");
+        gate.provider.play(if streamed {
+            Script::events(vec![speaks.texts(&[&text]).concat().into_bytes()])
+        } else {
+            Script::json(
+                &json!({"choices": [{"index": 0,
+                "message": {"role": "assistant", "content": text}}]})
+                .to_string(),
+            )
+        });
+        let bob = [
+            json!({"role": "system", "content": "You talk to Bob"}),
+            json!({"role": "user", "content": "Hi"}),
+            json!({"role": "assistant", "content": "Hello!"}),
+            json!({"role": "user", "content": "What do you know?"}),
+        ];
+        let body = request(speaks, streamed, &bob);
+        let second = gate.caller().post(speaks.path(), &body).await;
+        let session = |answer: &Answer| answer.header("x-gatehouse-session").unwrap();
+        assert_ne!(session(&first), session(&second));
+        assert!(!second.text().contains(MAIL), "{}", second.text());
+        assert!(second.text().contains(&leaked), "{}", second.text());
+    }
+}
+
+/// A window that has moved on: the session is the same, and still gives out only what was sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_window_is_given_back_only_what_it_holds() {
+    let gate = Gate::up().await;
+    let speaks = Speaks::Anthropic;
+    let other = "new.person@example.net";
+    gate.provider.play(answering(speaks, false));
+    let asked = json!({"role": "user", "content": format!("I am {MAIL}, my boss is {other}")});
+    let body = request(speaks, false, std::slice::from_ref(&asked));
+    let first = gate.caller().post(speaks.path(), &body).await;
+    let sent = gate.provider.received()[0].text();
+    let reply = said(speaks, false, &first);
+    let boss = token(&sent[sent.find("boss").unwrap()..]);
+    let text = format!("your boss is {boss}");
+    let script = json!({"type": "message", "role": "assistant",
+        "content": [{"type": "text", "text": text}]});
+    gate.provider.play(Script::json(&script.to_string()));
+    let more = json!({"role": "user", "content": format!("{other} again, and then?")});
+    let turn = |messages: &[Value]| request(speaks, false, messages);
+    let messages = [
+        asked,
+        json!({"role": "assistant", "content": reply}),
+        more.clone(),
+    ];
+    let second = gate.caller().post(speaks.path(), &turn(&messages)).await;
+    assert!(second.text().contains(other), "{}", second.text());
+    // The last two messages alone: who said so is no longer in them, nor the other address.
+    let said = json!({"role": "assistant", "content": "your boss is"});
+    let text = second.json()["content"][0]["text"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(text.starts_with(said["content"].as_str().unwrap()));
+    let mine = token(&sent);
+    let script = json!({"type": "message", "role": "assistant",
+        "content": [{"type": "text", "text": format!("{mine} and {boss}")}]});
+    gate.provider.play(Script::json(&script.to_string()));
+    let window = [
+        more,
+        json!({"role": "assistant", "content": text}),
+        json!({"role": "user", "content": "who?"}),
+    ];
+    let third = gate.caller().post(speaks.path(), &turn(&window)).await;
+    let session = |answer: &Answer| answer.header("x-gatehouse-session").unwrap();
+    assert_eq!(session(&second), session(&third));
+    let text = third.json()["content"][0]["text"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(text, format!("{mine} and {other}"));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_configuration_may_ask_for_an_id_or_do_without() {
     let messages = [json!({"role": "user", "content": MAIL})];

@@ -152,7 +152,7 @@ fn is_item(rest: &[&str]) -> bool {
 
 /// Names and ids that clients join from several deltas.
 fn is_joined(rest: &[&str]) -> bool {
-    is_name(rest) && !matches!(rest.last(), Some(&("role" | "type")))
+    is_name(rest) && rest.last() != Some(&"type")
 }
 
 fn has_error(event: Node<'_>) -> bool {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use redb::{ReadableTable, Table, TableDefinition, TableError};
 
-use super::{Entries, Index, MOST, Renamed};
+use super::{Entries, Index, MOST, Named};
 use crate::{
     clock::Clock,
     registry::{Database, DatabaseError, Durable, RegistryError},
@@ -86,12 +86,8 @@ impl Row {
         }
     }
 
-    fn remove(&mut self, reference: &str) {
-        self.entries.retain(|(_, other)| other != reference);
-    }
-
     fn add(&mut self, reference: &str, until_us: i64) {
-        self.remove(reference);
+        self.entries.retain(|(_, other)| other != reference);
         if self.entries.len() < MOST {
             self.entries.push((until_us, reference.to_owned()));
         } else {
@@ -147,25 +143,13 @@ impl Index for EmbeddedIndex {
         })
     }
 
-    async fn rename(&self, renamed: Renamed) -> Result<(), RegistryError> {
+    async fn add(&self, named: Named) -> Result<(), RegistryError> {
         let now_us = self.clock.utc_us();
         let write = move |transaction: &redb::WriteTransaction| {
             let mut rows = transaction.open_table(NAMES)?;
-            let Renamed {
-                reference,
-                old,
-                new,
-                expires_us,
-            } = &renamed;
-            for name in old {
-                change(&mut rows, name, now_us, |row| row.remove(reference))?;
-            }
-            for name in new {
-                change(&mut rows, name, now_us, |row| {
-                    row.add(reference, *expires_us)
-                })?;
-            }
-            Ok(())
+            change(&mut rows, &named.name, now_us, |row| {
+                row.add(&named.reference, named.expires_us);
+            })
         };
         Ok(self.database.write(Durable::Soon, write).await?)
     }

@@ -23,30 +23,28 @@ pub struct Entries {
     pub crowded: bool,
 }
 
-/// Names of a session that take the place of others.
-pub struct Renamed {
+/// A name of a session.
+pub struct Named {
+    /// The name, a keyed digest.
+    pub name: String,
     /// The session's reference.
     pub reference: String,
-    /// No longer its names.
-    pub old: Vec<String>,
-    /// Its names from now on.
-    pub new: Vec<String>,
-    /// When they are forgotten, in microseconds since 1970 (UTC).
+    /// When it is forgotten, in microseconds since 1970 (UTC).
     pub expires_us: i64,
 }
 
 /// References of sessions by names that are keyed digests.
 ///
 /// A name may have several references: it is for whoever asks to see which of the sessions is meant.
-/// Entries are hints that the session itself must confirm, so a crash may lose the newest. What `rename` wrote is found by every later `find`; expired
+/// Entries are hints that the session itself must confirm, so a crash may lose the newest. What `add` wrote is found by every later `find`; expired
 /// entries never are.
 #[async_trait]
 pub trait Index: Send + Sync {
     /// What stands under a name.
     async fn find(&self, name: &str) -> Result<Entries, RegistryError>;
 
-    /// Puts a session under its new names and takes it from the old ones, all at once.
-    async fn rename(&self, renamed: Renamed) -> Result<(), RegistryError>;
+    /// Puts a session under one more name.
+    async fn add(&self, named: Named) -> Result<(), RegistryError>;
 
     /// Forgets what has expired.
     async fn sweep(&self) -> Result<(), RegistryError>;

@@ -18,6 +18,24 @@ fn model(text: &str) -> Message {
     said(true, text)
 }
 
+fn talk(messages: &[Message]) -> Conversation {
+    Conversation {
+        user: [0; 32],
+        system: [0; 32],
+        messages: messages.to_vec(),
+    }
+}
+
+/// Nothing is held by any session.
+fn no_values(_: &[u8]) -> Evidence {
+    Evidence::Empty
+}
+
+async fn resume(house: &House, who: &Caller, messages: &[Message]) -> Turn {
+    let said = talk(messages);
+    house.sessions.resume(who, said, &no_values).await.unwrap()
+}
+
 /// One exchange: the reply is `reply`. Gives the session's reference and how it was found.
 async fn exchange(
     house: &House,
@@ -25,7 +43,18 @@ async fn exchange(
     messages: &[Message],
     reply: &Message,
 ) -> (String, Continuity) {
-    let mut turn = house.sessions.resume(who, messages.to_vec()).await.unwrap();
+    exchange_of(house, who, talk(messages), Evidence::Empty, reply).await
+}
+
+async fn exchange_of(
+    house: &House,
+    who: &Caller,
+    said: Conversation,
+    evidence: Evidence,
+    reply: &Message,
+) -> (String, Continuity) {
+    let witness = move |_: &[u8]| evidence;
+    let mut turn = house.sessions.resume(who, said, &witness).await.unwrap();
     record(house, &mut turn, "exchange.admitted").await.unwrap();
     let found = (turn.reference().to_owned(), turn.continuity());
     turn.heard(reply.digest).await;
@@ -66,7 +95,13 @@ async fn a_history_may_slide_and_be_summed_up() {
     let mut first = None;
     for n in 0..12 {
         let reply = model(&format!("reply {n}"));
-        let (reference, found) = exchange(&house, &ann, &messages, &reply).await;
+        // The window shows some of the session's values, a whole history all of them.
+        let shown = if n == 5 || n == 9 {
+            Evidence::Some
+        } else {
+            Evidence::All
+        };
+        let (reference, found) = exchange_of(&house, &ann, talk(&messages), shown, &reply).await;
         let first = first.get_or_insert_with(|| reference.clone());
         assert_eq!(&reference, first, "{n}");
         assert_eq!(found == Continuity::New, n == 0);
@@ -110,7 +145,7 @@ async fn a_conversation_that_has_ended_is_not_looked_for_elsewhere() {
     let (ended, _) = exchange(&house, &ann, &[user("yes")], &model("done")).await;
     house.sessions.close(&ann, &ended).await.unwrap();
     let again = [user("yes"), model("done"), user("more")];
-    let turn = house.sessions.resume(&ann, again.to_vec()).await.unwrap();
+    let turn = resume(&house, &ann, &again).await;
     assert_eq!(turn.continuity(), Continuity::New);
     let long = [user("start"), model("really?"), user("yes")];
     let (other, _) = exchange(&house, &ann, &long, &model("done")).await;
@@ -134,15 +169,61 @@ async fn nobody_continues_anothers_conversation() {
     assert_eq!((again, found), (own, Continuity::Matched));
 }
 
+/// Many people's agents greet alike: what tells their conversations apart is what they hold.
+#[tokio::test]
+async fn a_conversation_that_reads_alike_needs_the_values_of_the_session() {
+    let (_dir, house) = house();
+    let ann = caller("ann", "t");
+    let (own, _) = exchange(&house, &ann, &[user("hi")], &model("how can I help?")).await;
+    let next = [
+        user("hi"),
+        model("how can I help?"),
+        user("what do you know?"),
+    ];
+    for (shown, system, user, meant) in [
+        (Evidence::None, 0, 0, false),
+        (Evidence::Some, 0, 0, false),
+        (Evidence::Empty, 1, 0, false),
+        (Evidence::All, 0, 1, false),
+        (Evidence::All, 1, 0, true),
+        (Evidence::Empty, 0, 0, true),
+    ] {
+        let said = Conversation {
+            user: [user; 32],
+            system: [system; 32],
+            ..talk(&next)
+        };
+        let turn = house.sessions.resume(&ann, said, &|_: &[u8]| shown).await;
+        let turn = turn.unwrap();
+        assert_eq!(turn.reference() == own, meant, "{shown:?} {system} {user}");
+        turn.release().await.unwrap();
+    }
+}
+
+/// Its own session has gone on from there, so another that stands there now is not taken for it.
+#[tokio::test]
+async fn a_turn_that_is_asked_anew_is_in_nobody_elses_session() {
+    let (_dir, house) = house();
+    let ann = caller("ann", "t");
+    let first = [user("hi")];
+    let second = [user("hi"), model("hello"), user("more")];
+    let (one, _) = exchange(&house, &ann, &first, &model("hello")).await;
+    exchange(&house, &ann, &second, &model("much")).await;
+    let (other, _) = exchange(&house, &ann, &first, &model("hello")).await;
+    let (again, found) = exchange(&house, &ann, &second, &model("else")).await;
+    assert_eq!(found, Continuity::Ambiguous);
+    assert!(again != one && again != other);
+}
+
 #[tokio::test]
 async fn a_session_in_use_is_not_waited_for() {
     let (_dir, house) = house();
     let ann = caller("ann", "t");
     let (one, _) = exchange(&house, &ann, &[user("hi")], &model("hello")).await;
     let next = vec![user("hi"), model("hello"), user("more")];
-    let held = house.sessions.resume(&ann, next.clone()).await.unwrap();
+    let held = resume(&house, &ann, &next).await;
     assert_eq!(held.reference(), one);
-    let other = house.sessions.resume(&ann, next).await.unwrap();
+    let other = resume(&house, &ann, &next).await;
     assert_ne!(other.reference(), one);
     assert_eq!(other.continuity(), Continuity::New);
     held.release().await.unwrap();
@@ -165,7 +246,7 @@ fn habit() -> impl Strategy<Value = Habit> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(48))]
 
     /// Conversations that say little, begin alike and run through each other, whatever their clients
     /// do with the history: no session ever belongs to two of them.
