@@ -11,7 +11,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use crate::engine::EngineError;
 use crate::label::Label;
 use crate::normalise::plain_letters;
-use crate::policy::Dictionary;
+use crate::policy::{Dictionary, is_term};
 use crate::rule::Hit;
 
 /// Case endings of Slavic, Germanic, Baltic and Romance languages, without marks.
@@ -21,8 +21,6 @@ const ENDINGS: &[&str] = &[
     "ovi", "ow", "owi", "owie", "s", "u", "y", "ym",
 ];
 const LONGEST_ENDING: usize = 4;
-/// In bytes, as the policy says.
-const LONGEST_TERM: usize = 200;
 /// Bytes that may stand between two words of a term: white space, a hyphen, a dot.
 const WIDEST_GAP: usize = 4;
 const SCORE: u8 = 94;
@@ -73,8 +71,7 @@ impl Lexicon {
         let mut dense = Vec::new();
         for (number, dictionary) in dictionaries.iter().enumerate() {
             for term in &dictionary.terms {
-                let fit = (1..=LONGEST_TERM).contains(&term.len());
-                if !fit || !term.chars().any(char::is_alphanumeric) {
+                if !is_term(term) {
                     return Err(EngineError::Term(number));
                 }
                 if term.chars().any(is_dense) {

@@ -12,9 +12,10 @@ use crate::label::Label;
 use crate::mention;
 use crate::normalise::{self, View};
 use crate::pass::Pass;
-use crate::policy::{Direction, Policy};
+use crate::policy::{self, Direction, Policy};
 use crate::resolve::{self, resolve};
 use crate::rule::Rule;
+use crate::rules::custom::Unfit;
 use crate::rules::{self, custom};
 use crate::scan::Automaton;
 use crate::validate::context::REACH;
@@ -27,16 +28,16 @@ pub enum EngineError {
     #[error("the rules are too large for one automaton")]
     Automaton,
     /// A custom rule's name is misspelled.
-    #[error("rule {0}: a name is 1 to 60 of a-z, 0-9 and -")]
+    #[error("rule {0}: {reason}", reason = custom::NAME)]
     RuleName(usize),
     /// A custom rule's pattern does not parse, or uses what linear-time search cannot do.
-    #[error("rule {0}: the pattern does not parse, is longer than 1000 bytes, or matches nothing")]
+    #[error("rule {0}: the pattern {reason}", reason = Unfit::Pattern.reason())]
     Pattern(usize),
     /// A custom rule's pattern could match without end.
-    #[error("rule {0}: the longest match must be 512 bytes or less; write {{1,64}} for + or *")]
+    #[error("rule {0}: the pattern {reason}", reason = Unfit::Unbounded.reason())]
     Unbounded(usize),
     /// A dictionary's term is empty or too long.
-    #[error("dictionary {0}: terms are 1 to 200 bytes and hold a letter or digit")]
+    #[error("dictionary {0}: {reason}", reason = policy::TERM)]
     Term(usize),
 }
 
@@ -46,7 +47,7 @@ static BUILT_IN: LazyLock<Result<Arc<Automaton>, EngineError>> =
     LazyLock::new(|| Automaton::new(&rules::built_in()).map(Arc::new));
 
 /// What finds besides rules of the automaton.
-const OTHER_SOURCES: [&str; 7] = [
+pub(crate) const OTHER_SOURCES: [&str; 7] = [
     "address",
     crate::columns::RULE,
     "dictionary",
@@ -254,7 +255,7 @@ impl Engine {
 }
 
 /// A key without case and separators.
-fn plain(key: &str) -> String {
+pub(crate) fn plain(key: &str) -> String {
     key.chars()
         .filter(|c| !matches!(c, '_' | '-' | '.' | ' '))
         .flat_map(char::to_lowercase)

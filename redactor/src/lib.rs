@@ -45,6 +45,6 @@ pub use finding::{Field, Finding, Look, Open, ScanError};
 pub use label::{Label, LabelError};
 pub use policy::{
     Action, CustomRule, Destination, Dictionary, Direction, FieldRule, LabelPolicy, Media,
-    ModelUse, Policies, Policy, Profile, Restore, Selection, TenantPolicy,
+    ModelUse, Policies, Policy, PolicyFault, Profile, Restore, Selection, TenantPolicy,
 };
 pub use vault::{Pseudonyms, Vault, VaultError};

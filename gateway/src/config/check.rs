@@ -5,14 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_redactor::{Engine, Policies, Policy};
-
 use super::fault::Faults;
 use super::load::{Environment, Overrides};
 use super::raw::{Raw, RawFormat, RawLedger, RawLevel, RawLimits, RawLog, RawMode, RawSessions};
 use super::raw::{RawKeys, RawTimeouts};
 use super::{Config, Ledger, LedgerMode, Limits, Log, Redaction, Sessions, Timeouts};
-use super::{tree, valid_tenant, value};
+use super::{tree, value};
 
 /// The version of the configuration's language that this gateway reads.
 const VERSION: i64 = 1;
@@ -283,35 +281,6 @@ impl<'e> Check<'e> {
             deployment,
             segment_age: self.duration("ledger.segment_age", age, or.segment_age),
             segment_size: self.size("ledger.segment_size", size, or.segment_size),
-        }
-    }
-
-    fn redaction(&mut self, path: Option<&str>) -> Option<Redaction> {
-        let policy = match path {
-            None => Policy::default(),
-            Some(path) => match self.environment.file(path) {
-                Ok(text) => tree::read(&text, path, &mut self.faults)?,
-                Err(message) => {
-                    self.faults.add("redaction", message);
-                    return None;
-                }
-            },
-        };
-        for name in policy.tenants.keys().filter(|name| !valid_tenant(name)) {
-            let message = "a tenant has 1 to 64 of a-z 0-9 _ - and begins with a letter or a digit";
-            let place = format!("{}: tenant.{name}", path.unwrap_or("redaction"));
-            self.faults.add(place, message);
-        }
-        match Engine::new(&policy) {
-            Ok(engine) => Some(Redaction {
-                policies: Arc::new(Policies::new(policy)),
-                engine: Arc::new(engine),
-            }),
-            Err(error) => {
-                self.faults
-                    .add(path.unwrap_or("redaction"), error.to_string());
-                None
-            }
         }
     }
 

@@ -11,6 +11,7 @@ mod load;
 mod model;
 mod provider;
 mod raw;
+mod redaction;
 mod secret_file;
 mod tls;
 mod tree;

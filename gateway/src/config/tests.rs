@@ -336,3 +336,25 @@ fn how_the_model_is_run_is_checked() {
         assert!(faults.contains(path), "{faults}");
     }
 }
+
+#[test]
+fn a_policy_that_says_something_in_vain_is_at_fault_where_it_does() {
+    let with = Overrides::default();
+    let twice = "[[field]]\nkeys = ['emp_no']\nlabel = 'A1'\n[[field]]\nkeys = ['EmpNo']\n";
+    let found = faults_of("", &with, twice);
+    let place = "policy.toml: field[1].keys[0]: is the same key as field[0].keys[0]";
+    assert!(found.starts_with(place), "{found}");
+    assert_eq!(found.lines().count(), 1, "{found}");
+    let several = "[labels.EMIAL]\n[media]\nallow = ['image']\n[[field]]\nkeys = []\n";
+    let found = faults_of("", &with, several);
+    for place in ["labels.EMIAL: ", "media.allow[0]: ", "field[0].keys: "] {
+        assert!(found.contains(&format!("policy.toml: {place}")), "{found}");
+    }
+    assert_eq!(found.lines().count(), 3, "{found}");
+    // What stands beside a key that is not understood is judged once that is right.
+    let unknown =
+        "[labels.FOO]\n[[rule]]\nname = 'a'\nlabl = 'FOO'\nlabel = 'FOO'\npattern = 'x'\n";
+    let found = faults_of("", &with, unknown);
+    assert!(found.starts_with("policy.toml: rule[0].labl: "), "{found}");
+    assert_eq!(found.lines().count(), 1, "{found}");
+}

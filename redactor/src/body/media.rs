@@ -32,6 +32,11 @@ const MAGIC: &[Magic] = &[
     ("image/webp", 8, &[b"WEBP"]),
 ];
 
+/// The types that can pass.
+pub(crate) fn media_types() -> impl Iterator<Item = &'static str> {
+    MAGIC.iter().map(|(name, ..)| *name)
+}
+
 /// The type that a `data:` URL declares for base64, in lower case and without parameters.
 #[must_use]
 pub fn data_url_type(url: &str) -> Option<String> {

@@ -18,6 +18,7 @@ use crate::vault::{Pseudonyms, Vault};
 
 pub use self::check::Grammar;
 pub(crate) use self::check::integer;
+pub(crate) use self::media::media_types;
 pub use self::media::{data_url_type, verify_media};
 pub use self::receipt::{MediaFault, Receipt, Refusal};
 

@@ -3,6 +3,7 @@
 //! Only types and look-ups live here; whoever reads the file parses it. Every table refuses keys
 //! it does not know, because a misspelled key would silently weaken a policy.
 
+mod check;
 mod defaults;
 mod tenants;
 
@@ -12,6 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::label::Label;
 
+pub use self::check::PolicyFault;
+pub(crate) use self::check::{TERM, is_term};
 pub use self::tenants::{Policies, TenantPolicy};
 
 /// Which way a text travels, and as what.
@@ -259,23 +262,8 @@ impl Policy {
     /// Whether media of this type may pass unread. Parameters (`; charset=…`) do not count.
     #[must_use]
     pub fn media_allowed(&self, mime: &str) -> bool {
-        let mime = mime
-            .split(';')
-            .next()
-            .unwrap_or_default()
-            .trim()
-            .to_ascii_lowercase();
-        let kind = mime.split('/').next().unwrap_or_default();
-        self.media
-            .allow
-            .iter()
-            .map(|allowed| allowed.to_ascii_lowercase())
-            .any(|allowed| {
-                allowed == mime
-                    || allowed
-                        .strip_suffix("/*")
-                        .is_some_and(|allowed| allowed == kind)
-            })
+        let mime = mime.split(';').next().unwrap_or_default().trim();
+        self.media.allows(&mime.to_ascii_lowercase())
     }
 
     /// The policy as text that is the same for the same policy, for its digest. Holds the
@@ -283,6 +271,15 @@ impl Policy {
     #[must_use]
     pub fn canonical(&self) -> String {
         defaults::canonical(self)
+    }
+}
+
+impl Media {
+    /// Whether a type, in lower case and without parameters, stands in the list.
+    fn allows(&self, mime: &str) -> bool {
+        let kind = mime.split('/').next().unwrap_or_default();
+        let mut allowed = self.allow.iter().map(|it| it.to_ascii_lowercase());
+        allowed.any(|it| it == mime || it.strip_suffix("/*").is_some_and(|it| it == kind))
     }
 }
 

@@ -1,0 +1,51 @@
+//! The redaction policy: read, checked and compiled.
+
+use std::sync::Arc;
+
+use gatehouse_redactor::{Engine, Policies, Policy};
+
+use super::check::Check;
+use super::{Redaction, tree, valid_tenant};
+
+impl Check<'_> {
+    pub(super) fn redaction(&mut self, path: Option<&str>) -> Option<Redaction> {
+        let before = self.faults.len();
+        let policy = match path {
+            None => Policy::default(),
+            Some(path) => match self.environment.file(path) {
+                Ok(text) => tree::read(&text, path, &mut self.faults)?,
+                Err(message) => {
+                    self.faults.add("redaction", message);
+                    return None;
+                }
+            },
+        };
+        let file = path.unwrap_or("redaction");
+        for name in policy.tenants.keys().filter(|name| !valid_tenant(name)) {
+            let message = "a tenant has 1 to 64 of a-z 0-9 _ - and begins with a letter or a digit";
+            self.faults.add(format!("{file}: tenant.{name}"), message);
+        }
+        // Of a policy that lacks what was faulty, what is left may look wrong and stands elsewhere.
+        if self.faults.len() > before {
+            return None;
+        }
+        let faults = policy.faults();
+        if !faults.is_empty() {
+            for fault in faults {
+                let place = format!("{file}: {}", fault.path);
+                self.faults.add(place, fault.message);
+            }
+            return None;
+        }
+        match Engine::new(&policy) {
+            Ok(engine) => Some(Redaction {
+                policies: Arc::new(Policies::new(policy)),
+                engine: Arc::new(engine),
+            }),
+            Err(error) => {
+                self.faults.add(file, error.to_string());
+                None
+            }
+        }
+    }
+}
