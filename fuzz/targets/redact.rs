@@ -74,7 +74,13 @@ fuzz_target!(|input: (u8, &str)| {
     if text.len() > LONGEST {
         return;
     }
-    let keys = [None, Some("note"), Some("db_password"), Some("patient_name"), Some("dob")];
+    let keys = [
+        None,
+        Some("note"),
+        Some("db_password"),
+        Some("patient_name"),
+        Some("dob"),
+    ];
     let field = Field {
         key: keys[usize::from(key) % keys.len()],
         direction: Direction::Prompt,
@@ -90,7 +96,9 @@ fuzz_target!(|input: (u8, &str)| {
     let mut vault = Vault::new();
     let mut redact = |text: &str| {
         let means = Means::of_rules(engine, policy, &Names);
-        redact_text(text, field, means, &mut vault).expect("nothing is blocked").0
+        redact_text(text, field, means, &mut vault)
+            .expect("nothing is blocked")
+            .0
     };
     let once = redact(&text);
     assert_eq!(redact(&once), once, "redacted twice");
