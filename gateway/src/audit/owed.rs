@@ -77,7 +77,11 @@ impl Owing {
             Poll::Ready(Ok(())) => true,
             Poll::Ready(Err(error)) => {
                 self.attempt = None;
-                error.written() != Some(false)
+                let unknown = error.written() != Some(false);
+                if unknown {
+                    tracing::error!(%error, "nobody knows whether the log has a record");
+                }
+                unknown
             }
         }
     }

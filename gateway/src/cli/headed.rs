@@ -34,11 +34,12 @@ impl Finder for Headed<'_> {
     }
 }
 
-/// Leaves out what stands in the head, and counts from behind it.
+/// Leaves out what stands in the head, and counts from behind it. Of what reaches over its end, the
+/// part behind it stays.
 pub(super) fn behind(head: &str, findings: &mut Vec<Finding>) {
-    findings.retain(|finding| finding.start >= head.len());
+    findings.retain(|finding| finding.end > head.len());
     for finding in findings {
-        finding.start -= head.len();
+        finding.start = finding.start.saturating_sub(head.len());
         finding.end -= head.len();
     }
 }

@@ -1,32 +1,40 @@
 //! What a request shows of the values that a session holds: a conversation may read like another's, but
-//! only its own client has its values.
+//! hardly with its values.
+
+use std::sync::OnceLock;
 
 use gatehouse_redactor::Vault;
 use gatehouse_redactor::json::{Document, Node};
 
 use crate::protocol::is_system;
+use crate::screen::aside;
 use crate::session::Evidence;
 
+/// Bytes of text times values: what is looked through for one session. For more of both, a session is
+/// not recognised.
+const MOST: usize = 512 << 20;
+/// Less is done sooner than a thread is handed over.
+const WORTH_IT: usize = 16 << 20;
+
 /// The texts of a request.
-pub(super) struct Shown {
+struct Texts {
     all: String,
     /// Those of messages, without system prompts: those are much alike from client to client.
     said: String,
 }
 
-impl Shown {
-    pub(super) fn of(document: &Document<'_>) -> Self {
-        let root = document.root();
-        let mut shown = Self {
-            all: String::new(),
-            said: String::new(),
-        };
-        document.leaves().for_each(|leaf| put(leaf, &mut shown.all));
-        let messages = root.get("messages").into_iter().flat_map(Node::children);
-        for message in messages.filter(|message| !is_system(*message)) {
-            texts(message, &mut shown.said);
+/// A request, as it is asked for values.
+pub(super) struct Shown<'d> {
+    document: &'d Document<'d>,
+    texts: OnceLock<Texts>,
+}
+
+impl<'d> Shown<'d> {
+    pub(super) fn of(document: &'d Document<'d>) -> Self {
+        Self {
+            document,
+            texts: OnceLock::new(),
         }
-        shown
     }
 
     /// What it shows of a vault, as a session's state has it. One that cannot be read shows nothing
@@ -35,19 +43,40 @@ impl Shown {
         let Ok(vault) = Vault::from_bytes(vault) else {
             return Evidence::None;
         };
-        if vault.is_empty() {
-            return Evidence::Empty;
+        let texts = self.texts.get_or_init(|| Texts::of(self.document));
+        let work = texts.all.len().saturating_mul(vault.len());
+        match work {
+            0..=MOST => aside(work >= WORTH_IT, || texts.show(&vault)),
+            _ => Evidence::None,
         }
+    }
+}
+
+impl Texts {
+    fn of(document: &Document<'_>) -> Self {
+        let root = document.root();
+        let (mut all, mut said) = (String::new(), String::new());
+        document.leaves().for_each(|leaf| put(leaf, &mut all));
+        let messages = root.get("messages").into_iter().flat_map(Node::children);
+        for message in messages.filter(|message| !is_system(*message)) {
+            texts(message, &mut said);
+        }
+        Self { all, said }
+    }
+
+    fn show(&self, vault: &Vault) -> Evidence {
         let stands = |text: &str, value: &str| {
             let token = vault.token(value);
             text.contains(value) || token.is_some_and(|token| text.contains(token))
         };
-        if vault.values().all(|(_, value)| stands(&self.all, value)) {
-            Evidence::All
-        } else if vault.values().any(|(_, value)| stands(&self.said, value)) {
-            Evidence::Some
-        } else {
-            Evidence::None
+        let said = vault.values().any(|(_, value)| stands(&self.said, value));
+        let all = || vault.values().all(|(_, value)| stands(&self.all, value));
+        match said {
+            true if all() => Evidence::All,
+            true => Evidence::Some,
+            // What stands in system prompts alone is the same for many.
+            false if all() => Evidence::Empty,
+            false => Evidence::None,
         }
     }
 }

@@ -40,11 +40,11 @@ pub struct Conversation {
 /// What a request shows of the values that a session holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
-    /// All of them.
+    /// All of them, some in its messages.
     All,
-    /// There are none.
+    /// There are none, or all of them stand in system prompts alone.
     Empty,
-    /// None of them, in its messages.
+    /// None of them in its messages, and not all in system prompts.
     None,
     /// Some of them, in its messages.
     Some,

@@ -97,7 +97,7 @@ fn lists(
             Some(b'(') => {}
             Some(_) => return at,
         }
-        match list(bytes, at + 1) {
+        match read(bytes, at + 1, columns.len()) {
             List::Whole(values, end) => {
                 if values.len() == columns.len() {
                     judge(text, (&values, true), columns, found);
@@ -110,7 +110,13 @@ fn lists(
                 judge(text, (&values, true), columns, found);
                 return bytes.len();
             }
-            List::Long => return at + 1,
+            List::Long => match next_list(bytes, at + 1) {
+                Some(next) => at = next,
+                None => {
+                    found.head = Some(head);
+                    return at + 1;
+                }
+            },
         }
     }
 }
@@ -123,16 +129,44 @@ enum List {
     Long,
 }
 
-/// One list of values, behind its bracket. Strings are in single quotes, doubled inside of them or
-/// behind a backslash.
-fn list(bytes: &[u8], from: usize) -> List {
+/// One list of values. To MySQL a backslash in a string is an escape, by the standard it is none: where
+/// the first makes no row, it is read as the second.
+fn read(bytes: &[u8], from: usize, columns: usize) -> List {
+    let fits = |list: &List| matches!(list, List::Whole(values, _) if values.len() == columns);
+    let escaped = list(bytes, from, true);
+    if fits(&escaped) || matches!(escaped, List::Open(_)) {
+        return escaped;
+    }
+    let plain = list(bytes, from, false);
+    if fits(&plain) { plain } else { escaped }
+}
+
+/// Where the next list begins, behind one that is too long to be read.
+fn next_list(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
+    loop {
+        at += memchr::memchr(b')', bytes.get(at..)?)? + 1;
+        let rest = bytes.get(at..)?;
+        let gap = rest
+            .iter()
+            .take_while(|b| b.is_ascii_whitespace() || **b == b',');
+        let gap = gap.count();
+        if rest.get(gap) == Some(&b'(') && rest.get(..gap)?.contains(&b',') {
+            return Some(at + gap);
+        }
+    }
+}
+
+/// One list of values, behind its bracket. Strings are in single quotes, doubled inside of them or,
+/// with `escapes`, behind a backslash.
+fn list(bytes: &[u8], from: usize, escapes: bool) -> List {
     let most = from.saturating_add(LONGEST);
     let mut values = Vec::new();
     let (mut start, mut depth, mut quoted) = (from, 0usize, false);
     let mut at = from;
     while let Some(byte) = bytes.get(at).filter(|_| at < most) {
         match byte {
-            b'\\' if quoted => at += 1,
+            b'\\' if quoted && escapes => at += 1,
             b'\'' => quoted = !quoted,
             _ if quoted => {}
             b'(' => depth += 1,

@@ -51,6 +51,15 @@ fn lists_of_sql() {
         "INSERT [dbo].[People] ([Id], [LastName], [SSN]) VALUES (7, N'okafor', N'512483071')\n";
     found(script, "US_SSN", &["512483071"]);
     found(script, "PERSON", &["okafor"]);
+    // A row too long to be read ends nothing, and a backslash may be one.
+    let note = "word ".repeat(400);
+    let long = format!(
+        "INSERT INTO t (id, ssn, note) VALUES (1,'512483071','{note}'),\n(2,'512483072','x'),(3, '512483073', 'y');"
+    );
+    found(&long, "US_SSN", &["512483071", "512483072", "512483073"]);
+    let slash =
+        "INSERT INTO t (id, path, ssn) VALUES (1,'C:\\','512483071'),(2,'D:\\','512483072');";
+    found(slash, "US_SSN", &["512483071", "512483072"]);
     found(
         "UPDATE p SET ssn = '512483071' WHERE id = 4",
         "US_SSN",

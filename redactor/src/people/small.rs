@@ -39,9 +39,11 @@ pub(super) fn find(reader: &mut Reader<'_>, from: usize, to: Option<usize>, foun
         }
         reader.cut = false;
         let name = name(reader, start, length);
-        // A capital that comes within reach would say that names have one here.
-        let open = to.is_none() && name.is_some_and(|end| end + BEHIND > text.len());
-        if open || reader.cut {
+        // A capital that comes within reach would say that names have one here, and more words that
+        // this is a sentence.
+        let reach = name.unwrap_or(start + length) + BEHIND;
+        let open = to.is_none() && reach > text.len();
+        if reader.cut || (open && (name.is_some() || may_be_name(text, start, length))) {
             found.settled = found.settled.min(start);
         }
         if let Some(end) = name {
@@ -65,6 +67,12 @@ fn ended(bytes: &[u8], end: usize) -> bool {
             b' ' | b',' | b'.' | b'?' | b'!' | b'\'' | b'\n' | b'\\' | b'"'
         )
     })
+}
+
+/// Whether a word could be a name, whatever follows.
+fn may_be_name(text: &str, start: usize, length: usize) -> bool {
+    let word = text.get(start..start + length).unwrap_or_default();
+    is_given(kind(word)) || led(text, start) != Led::Nothing
 }
 
 /// The end of the name that begins with this word.

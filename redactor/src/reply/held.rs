@@ -53,7 +53,7 @@ impl Waiting {
         }
     }
 
-    /// All of the text but its end, cut behind a word that no finding holds.
+    /// All of the text but its end, cut where no finding lies, behind a word if there is one.
     fn part(&mut self, sight: &mut Sight<'_>, finder: &dyn Finder) -> Result<String, ReplyRefusal> {
         let text = std::mem::take(&mut self.text);
         let findings = findings(finder, &text, None)?;
@@ -65,7 +65,13 @@ impl Waiting {
             !findings.iter().any(inside)
         };
         let cut = spaces.map(|(at, space)| at + space.len()).find(free);
-        let (done, rest) = text.split_at(cut.unwrap_or(most));
+        // Without a space that is free, in front of the finding that lies there.
+        let across = findings.iter().find(|it| it.start < most && most < it.end);
+        let cut = cut.unwrap_or(across.map_or(most, |it| it.start));
+        if cut == 0 {
+            return Err(ScanError::TooLongForModel.into());
+        }
+        let (done, rest) = text.split_at(cut);
         rest.clone_into(&mut self.text);
         let within = findings.iter().filter(|found| found.end <= done.len());
         shown(sight, done, within)

@@ -74,8 +74,7 @@ impl Found {
     }
 
     /// Whether they are one needle, and in reach so seldom that they cost nothing at the other
-    /// starts. Of digits
-    /// one cannot say so: some texts are full of them.
+    /// starts. Digits are not: some texts are full of them.
     pub(super) fn is_seldom(&self) -> bool {
         let told = |literal: &Vec<u8>| literal.iter().any(|byte| !byte.is_ascii_digit());
         let one = self.literals.len() == 1 || common(&self.literals).is_some();

@@ -1,7 +1,8 @@
 //! Automata for the heads of all rules, run from every place where a value may begin.
 //!
-//! Each is a lazy DFA over many heads at once, anchored, reporting every rule that matches. It is run from word starts only, and heads are bounded, so the work is linear in the
-//! length of the text with a small constant. Most starts are refused before that by a look at
+//! Each is a lazy DFA over many heads at once, anchored, reporting every rule that matches. They run
+//! from word starts only, and heads are bounded, so the work is linear in the length of the text
+//! with a small constant. Most starts are refused before that by a look at
 //! what every head needs (see [`gate`]). The same run tells a stream what is settled: a start
 //! from which the automaton is still alive at the end of the text may yet become a match.
 

@@ -10,7 +10,7 @@ use gatehouse_redactor::Pseudonyms;
 use gatehouse_redactor::json::{Document, Kind, Node, Splice};
 use gatehouse_redactor::reply::Channel;
 
-use super::pieces::{Pieces, Spot};
+use super::pieces::{MOST, Pieces, Spot};
 use super::{ReplySearch, Walk};
 use crate::protocol::{Part, Place, Role};
 use crate::reject::Rejection;
@@ -156,7 +156,11 @@ impl ReplySearch<'_> {
         texts
     }
 
+    /// Past a number that the walk refuses, none are gathered.
     fn gather(&self, node: Node<'_>, place: &Place<'_>, texts: &mut Vec<Open>) {
+        if texts.len() > MOST {
+            return;
+        }
         let (owner, is_head) = match self.protocol.event_part(node, place, self.facts) {
             Part::Arguments { .. } | Part::Drop => return,
             Part::Head { owner } => (owner, true),

@@ -4,7 +4,7 @@
 
 use gatehouse_redactor::Pseudonyms;
 use gatehouse_redactor::json::{Node, Splice};
-use gatehouse_redactor::reply::{Channel, ReplyReceipt};
+use gatehouse_redactor::reply::{Channel, ReplyContext, ReplyReceipt};
 
 use super::heads::says_again;
 use super::pieces::{MOST, Pieces, Spot, too_much};
@@ -130,7 +130,12 @@ impl ReplySearch<'_> {
             }
             before => {
                 let mut whole = before.map_or_else(|| self.begin_name(certain), |name| name.whole);
-                let (shown, receipt) = whole.push_whole(&self.context(names), &text)?;
+                // Names and ids are searched by rules alone.
+                let context = ReplyContext {
+                    model: None,
+                    ..self.context(names)
+                };
+                let (shown, receipt) = whole.push_whole(&context, &text)?;
                 if self.called.len() >= MOST_NAMES {
                     return Err(too_much());
                 }

@@ -16,6 +16,9 @@ use crate::{
 /// reference.
 const FORMAT: u8 = 1;
 
+/// Rows changed in one step of a sweep.
+const PAGE: usize = 256;
+
 const NAMES: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("conversations");
 
 /// One row for each name in redb.
@@ -68,6 +71,14 @@ impl Row {
         read().ok_or(RegistryError::Damaged)
     }
 
+    /// What a row says that may be damaged or of a newer version: that it may be anybody's, for good.
+    fn or_crowded(read: Result<Self, RegistryError>) -> Self {
+        read.unwrap_or_else(|_| Self {
+            crowded_until_us: i64::MAX,
+            entries: Vec::new(),
+        })
+    }
+
     fn encode(&self) -> Vec<u8> {
         let mut row = vec![FORMAT];
         row.extend_from_slice(&self.crowded_until_us.to_be_bytes());
@@ -100,7 +111,7 @@ impl Row {
     }
 }
 
-/// Changes one row. A row that nobody can read says nothing, and is written over.
+/// Changes one row. One that cannot be read stands for more sessions than it could say.
 fn change(
     rows: &mut Table<'_, &'static str, &'static [u8]>,
     name: &str,
@@ -109,7 +120,7 @@ fn change(
 ) -> Result<(), redb::Error> {
     let before = rows.get(name)?.map(|row| Row::decode(row.value()));
     let was_there = before.is_some();
-    let mut row = before.and_then(Result::ok).unwrap_or_default();
+    let mut row = before.map_or_else(Row::default, Row::or_crowded);
     row.forget(now_us);
     change(&mut row);
     if !row.is_empty() {
@@ -135,7 +146,7 @@ impl Index for EmbeddedIndex {
         let Some(row) = rows.get(name).map_err(failed)? else {
             return Ok(Entries::default());
         };
-        let mut row = Row::decode(row.value())?;
+        let mut row = Row::or_crowded(Row::decode(row.value()));
         row.forget(self.clock.utc_us());
         Ok(Entries {
             references: row.entries.into_iter().map(|(_, name)| name).collect(),
@@ -156,24 +167,41 @@ impl Index for EmbeddedIndex {
 
     async fn sweep(&self) -> Result<(), RegistryError> {
         let now_us = self.clock.utc_us();
-        let write = move |transaction: &redb::WriteTransaction| {
-            let mut rows = transaction.open_table(NAMES)?;
-            let mut stale = Vec::new();
-            for row in rows.iter()? {
-                let (name, row) = row?;
-                let mut row = Row::decode(row.value()).unwrap_or_default();
-                let before = row.entries.len();
-                row.forget(now_us);
-                if row.entries.len() != before || row.is_empty() {
-                    stale.push(name.value().to_owned());
+        // Found beside the writer, and taken out in steps: requests wait for it.
+        for names in self.stale(now_us)?.chunks(PAGE) {
+            let names = names.to_vec();
+            let write = move |transaction: &redb::WriteTransaction| {
+                let mut rows = transaction.open_table(NAMES)?;
+                for name in &names {
+                    change(&mut rows, name, now_us, |_| {})?;
                 }
-            }
-            for name in stale {
-                change(&mut rows, &name, now_us, |_| {})?;
-            }
-            Ok(())
+                Ok(())
+            };
+            self.database.write(Durable::Soon, write).await?;
+        }
+        Ok(())
+    }
+}
+
+impl EmbeddedIndex {
+    /// The names under which something has expired.
+    fn stale(&self, now_us: i64) -> Result<Vec<String>, RegistryError> {
+        let rows = match self.database.read()?.open_table(NAMES) {
+            Ok(rows) => rows,
+            Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
+            Err(error) => return Err(failed(error)),
         };
-        Ok(self.database.write(Durable::Soon, write).await?)
+        let mut stale = Vec::new();
+        for row in rows.iter().map_err(failed)? {
+            let (name, row) = row.map_err(failed)?;
+            let mut row = Row::or_crowded(Row::decode(row.value()));
+            let before = row.entries.len();
+            row.forget(now_us);
+            if row.entries.len() != before || row.is_empty() {
+                stale.push(name.value().to_owned());
+            }
+        }
+        Ok(stale)
     }
 }
 

@@ -36,8 +36,8 @@ pub struct Named {
 /// References of sessions by names that are keyed digests.
 ///
 /// A name may have several references: it is for whoever asks to see which of the sessions is meant.
-/// Entries are hints that the session itself must confirm, so a crash may lose the newest. What `add` wrote is found by every later `find`; expired
-/// entries never are.
+/// Entries are hints that the session itself must confirm. What `add` wrote is found by every later
+/// `find`, but for what a crash takes with it; expired entries never are.
 #[async_trait]
 pub trait Index: Send + Sync {
     /// What stands under a name.
