@@ -117,10 +117,10 @@ impl Pseudonyms for Names {
 }
 
 /// JSON as the gateway has it: parsed, searched leaf by leaf, keys too, and spliced, in a session
-/// that is new.
-#[divan::bench]
-fn leaves(bencher: Bencher<'_, '_>) {
-    let lines = texts::of(&[texts::records], 32 * KB);
+/// that is new. Eight times the body must take eight times as long.
+#[divan::bench(args = [32 * KB, 256 * KB])]
+fn leaves(bencher: Bencher<'_, '_>, size: usize) {
+    let lines = texts::of(&[texts::records], size);
     let lines: Vec<&str> = lines.lines().filter(|line| line.ends_with('}')).collect();
     let text = format!("[{}]", lines.join(","));
     let policy = Policy::default();
