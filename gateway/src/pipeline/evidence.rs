@@ -10,8 +10,8 @@ use crate::protocol::is_system;
 use crate::screen::aside;
 use crate::session::Evidence;
 
-/// Bytes of text times values: what is looked through for one session. For more of both, a session is
-/// not recognised.
+/// Bytes of text times values: what is looked through for one session. With more of both nobody knows
+/// whether it is the conversation's.
 const MOST: usize = 512 << 20;
 /// Less is done sooner than a thread is handed over.
 const WORTH_IT: usize = 16 << 20;
@@ -37,17 +37,16 @@ impl<'d> Shown<'d> {
         }
     }
 
-    /// What it shows of a vault, as a session's state has it. One that cannot be read shows nothing
-    /// of itself.
+    /// What it shows of a vault, as a session's state has it.
     pub(super) fn of_values(&self, vault: &[u8]) -> Evidence {
         let Ok(vault) = Vault::from_bytes(vault) else {
-            return Evidence::None;
+            return Evidence::Unknown;
         };
         let texts = self.texts.get_or_init(|| Texts::of(self.document));
         let work = texts.all.len().saturating_mul(vault.len());
         match work {
             0..=MOST => aside(work >= WORTH_IT, || texts.show(&vault)),
-            _ => Evidence::None,
+            _ => Evidence::Unknown,
         }
     }
 }

@@ -48,6 +48,8 @@ pub enum Evidence {
     None,
     /// Some of them, in its messages.
     Some,
+    /// Nobody has looked: they are too many, or cannot be read.
+    Unknown,
 }
 
 /// Asked for what a request shows of a vault, as the state has it.
@@ -160,7 +162,7 @@ impl History {
         match evidence {
             Evidence::All => true,
             Evidence::Empty => whole && self.system == said.system,
-            Evidence::None => false,
+            Evidence::None | Evidence::Unknown => false,
             Evidence::Some => !whole,
         }
     }

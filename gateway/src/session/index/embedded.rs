@@ -11,8 +11,8 @@ use crate::{
     registry::{Database, DatabaseError, Durable, RegistryError},
 };
 
-/// The first byte of every row of this version. After it: when the row was last too full (64 bits,
-/// 0 for never), then each entry: when it ends (64 bits), the length of its reference (8 bits), the
+/// The first byte of every row of this version. After it: until when the row counts as too full
+/// (64 bits, 0 if it does not), then each entry: when it ends (64 bits), the length of its reference (8 bits), the
 /// reference.
 const FORMAT: u8 = 1;
 

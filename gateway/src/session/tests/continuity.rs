@@ -183,6 +183,7 @@ async fn a_conversation_that_reads_alike_needs_the_values_of_the_session() {
     for (shown, system, user, meant) in [
         (Evidence::None, 0, 0, false),
         (Evidence::Some, 0, 0, false),
+        (Evidence::Unknown, 0, 0, false),
         (Evidence::Empty, 1, 0, false),
         (Evidence::All, 0, 1, false),
         (Evidence::All, 1, 0, true),
