@@ -118,4 +118,8 @@ impl Registry for EmbeddedRegistry {
         };
         Ok(self.database.write(sync, change).await?)
     }
+
+    fn shared(&self) -> bool {
+        false
+    }
 }

@@ -79,6 +79,11 @@ pub trait Registry: Send + Sync {
 
     /// Deletes a row. Says whether there was one.
     async fn delete(&self, table: Table, name: &str, sync: Durable) -> Result<bool, RegistryError>;
+
+    /// Whether other processes may change the same rows.
+    fn shared(&self) -> bool {
+        true
+    }
 }
 
 /// Why the registry gave no answer.

@@ -79,6 +79,56 @@ impl EmbeddedStore {
         }
     }
 
+    /// Takes the lease: by force even while another holds it.
+    fn lease(
+        &self,
+        id: &str,
+        holder: u64,
+        ttl: Duration,
+        force: bool,
+    ) -> Result<Acquired, StoreError> {
+        // The lease comes before the read, so that nobody writes in between without our noticing.
+        let now_us = self.clock.utc_us();
+        let before = {
+            let mut leases = self.leases.lock();
+            let before = leases.get(id).copied();
+            let taken = |held: Held| held.holder != holder && held.until_us > now_us;
+            if !force && before.is_some_and(taken) {
+                return Ok(Acquired::Busy);
+            }
+            let fence = before.map_or(0, |held| held.fence) + 1;
+            leases.insert(
+                id.to_owned(),
+                Held {
+                    fence,
+                    holder,
+                    until_us: later(now_us, ttl),
+                },
+            );
+            before.map_or(0, |held| held.fence)
+        };
+        let row = match self.load(id) {
+            Ok(Some(row)) => row,
+            none => {
+                self.leases.lock().remove(id);
+                return none.map(|_| Acquired::Missing);
+            }
+        };
+        let fence = before.max(row.fence) + 1;
+        self.hold(
+            id,
+            Held {
+                fence,
+                holder,
+                until_us: later(now_us, ttl),
+            },
+        );
+        if row.expires_us <= now_us {
+            return Ok(Acquired::Expired { fence, row });
+        }
+        Ok(Acquired::Held { fence, row })
+    }
+
     fn load(&self, id: &str) -> Result<Option<Row>, StoreError> {
         let transaction = self.database.read().map_err(failed)?;
         let rows = match transaction.open_table(SESSIONS) {
@@ -194,45 +244,11 @@ impl SessionStore for EmbeddedStore {
     }
 
     async fn acquire(&self, id: &str, holder: u64, ttl: Duration) -> Result<Acquired, StoreError> {
-        // The lease comes before the read, so that nobody writes in between without our noticing.
-        let now_us = self.clock.utc_us();
-        let before = {
-            let mut leases = self.leases.lock();
-            let before = leases.get(id).copied();
-            if before.is_some_and(|held| held.holder != holder && held.until_us > now_us) {
-                return Ok(Acquired::Busy);
-            }
-            let fence = before.map_or(0, |held| held.fence) + 1;
-            leases.insert(
-                id.to_owned(),
-                Held {
-                    fence,
-                    holder,
-                    until_us: later(now_us, ttl),
-                },
-            );
-            before.map_or(0, |held| held.fence)
-        };
-        let row = match self.load(id) {
-            Ok(Some(row)) => row,
-            none => {
-                self.leases.lock().remove(id);
-                return none.map(|_| Acquired::Missing);
-            }
-        };
-        let fence = before.max(row.fence) + 1;
-        self.hold(
-            id,
-            Held {
-                fence,
-                holder,
-                until_us: later(now_us, ttl),
-            },
-        );
-        if row.expires_us <= now_us {
-            return Ok(Acquired::Expired { fence, row });
-        }
-        Ok(Acquired::Held { fence, row })
+        self.lease(id, holder, ttl, false)
+    }
+
+    async fn seize(&self, id: &str, holder: u64, ttl: Duration) -> Result<Acquired, StoreError> {
+        self.lease(id, holder, ttl, true)
     }
 
     async fn renew(&self, id: &str, fence: u64, ttl: Duration) -> Result<(), StoreError> {
@@ -321,6 +337,10 @@ impl SessionStore for EmbeddedStore {
             found.push((id.value().to_owned(), decode(row.value())?));
         }
         Ok(found)
+    }
+
+    fn shared(&self) -> bool {
+        false
     }
 }
 

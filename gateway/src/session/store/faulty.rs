@@ -33,11 +33,13 @@ pub(crate) struct Faulty {
     /// Writes that still succeed before that.
     before: AtomicUsize,
     always: AtomicBool,
+    shared: AtomicBool,
 }
 
 impl Faulty {
     pub(crate) fn new(inner: Arc<dyn SessionStore>) -> Self {
         Self {
+            shared: AtomicBool::new(inner.shared()),
             inner,
             next: Mutex::default(),
             before: AtomicUsize::new(0),
@@ -106,6 +108,10 @@ impl SessionStore for Faulty {
         self.inner.acquire(id, holder, ttl).await
     }
 
+    async fn seize(&self, id: &str, holder: u64, ttl: Duration) -> Result<Acquired, StoreError> {
+        self.inner.seize(id, holder, ttl).await
+    }
+
     async fn renew(&self, id: &str, fence: u64, ttl: Duration) -> Result<(), StoreError> {
         let renews = |next: &mut Fault| matches!(next, Fault::Overtaken | Fault::Panics);
         match self.next.lock().take_if(renews) {
@@ -166,5 +172,9 @@ impl SessionStore for Faulty {
         limit: usize,
     ) -> Result<Vec<(String, Row)>, StoreError> {
         self.inner.list(prefix, after, limit).await
+    }
+
+    fn shared(&self) -> bool {
+        self.shared.load(Ordering::SeqCst)
     }
 }

@@ -98,6 +98,10 @@ pub trait SessionStore: Send + Sync {
     /// Takes the lease for `ttl` and reads.
     async fn acquire(&self, id: &str, holder: u64, ttl: Duration) -> Result<Acquired, StoreError>;
 
+    /// The same, but from whoever holds it: never [`Acquired::Busy`]. The holder before finds out at
+    /// its next write or renewal, which is refused.
+    async fn seize(&self, id: &str, holder: u64, ttl: Duration) -> Result<Acquired, StoreError>;
+
     /// Makes a lease that is still the newest last until `ttl` after now.
     ///
     /// # Errors
@@ -135,6 +139,12 @@ pub trait SessionStore: Send + Sync {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<(String, Row)>, StoreError>;
+
+    /// Whether other processes may work on the same rows. If so, nothing that this process remembers
+    /// of a session is newer than what the store says of it, unless the store has lost something.
+    fn shared(&self) -> bool {
+        true
+    }
 }
 
 /// A store, chosen at start.

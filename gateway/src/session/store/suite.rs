@@ -127,6 +127,23 @@ async fn one_holder_at_a_time(backend: &dyn Backend) {
     // The same process takes over from itself: it knows that its earlier turn is over.
     let (third, _) = held(&*store, "one", B).await;
     assert!(third > second);
+    // By force, from another too.
+    let Acquired::Held { fence, row } = store.seize("one", A, TTL).await.unwrap() else {
+        panic!("not seized")
+    };
+    assert!(fence > third && row.version == 1);
+    assert!(matches!(
+        store.renew("one", third, TTL).await,
+        Err(StoreError::Conflict)
+    ));
+    assert!(matches!(
+        store.acquire("one", B, TTL).await.unwrap(),
+        Acquired::Busy
+    ));
+    assert!(matches!(
+        store.seize("none", A, TTL).await.unwrap(),
+        Acquired::Missing
+    ));
     assert!(matches!(
         store.acquire("none", A, TTL).await.unwrap(),
         Acquired::Missing
