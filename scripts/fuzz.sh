@@ -2,7 +2,8 @@
 # Fuzzes what reads bytes that others wrote: scripts/fuzz.sh [SECONDS] [TARGET...]
 # Each target runs for SECONDS (60), two of them at a time (GATEHOUSE_FUZZ_JOBS). Needs a nightly
 # toolchain, and exits with 3 where there is none; installs cargo-fuzz into the cache if it is missing.
-# What is found is left in fuzz/artifacts, what was learned in fuzz/corpus; neither is committed.
+# What is found is left in fuzz/artifacts, what was learned in fuzz/corpus; neither is committed. A find
+# that was mended becomes a file of fuzz/seeds, which every run begins with.
 #
 # Why it is built as it is: without a sanitizer, since our code is safe Rust and finds are panics, not
 # overruns; optimised with every debug check on. That takes 7.5 minutes of one core's time from nothing,

@@ -1,5 +1,6 @@
 //! The search and what becomes of its findings: no panic, spans in bounds, redacting redacted text
-//! changes nothing, and restoring gives back what was redacted. Bytes below 32 of the input stand
+//! changes nothing, and restoring gives back what was redacted (up to escapes where a text begins
+//! like JSON and is none). Bytes below 32 of the input stand
 //! for values and for what stands beside them.
 #![no_main]
 
@@ -111,8 +112,34 @@ fuzz_target!(|input: (u8, &str)| {
     };
     let destination = Destination::ReplyText;
     let back = reply_text(&cx, &destination, &once, &mut ReplyReceipt::default());
-    assert_eq!(back.expect("nothing is blocked"), text, "restored");
+    let back = back.expect("nothing is blocked");
+    if could_be_json(&text) {
+        assert_eq!(unescaped(back), unescaped(text), "restored");
+    } else {
+        assert_eq!(back, text, "restored");
+    }
 });
+
+/// Whether a reply that begins like this is read as JSON. If it is none in the end, what was put
+/// back into its strings is escaped for JSON all the same, since a stream cannot be taken back.
+fn could_be_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '['])
+        && serde_json::from_str::<serde::de::IgnoredAny>(text).is_err()
+}
+
+/// The text with every escape for JSON undone, and those that this makes.
+fn unescaped(mut text: String) -> String {
+    loop {
+        let mut next = text.clone();
+        for (escape, plain) in [("\\\\", "\\"), ("\\\"", "\""), ("\\n", "\n"), ("\\r", "\r")] {
+            next = next.replace(escape, plain);
+        }
+        if next == text {
+            return text;
+        }
+        text = next;
+    }
+}
 
 fn filled(text: &str) -> String {
     let mut out = String::new();

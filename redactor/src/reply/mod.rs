@@ -66,7 +66,8 @@ pub struct Channel {
 
 impl Channel {
     /// For text that the caller reads. Text that is JSON from its first character on, as
-    /// structured output is, is searched leaf by leaf.
+    /// structured output is, is searched leaf by leaf, and what is put back into its strings is
+    /// escaped; if it turns out later that it is none, what was released before stays so.
     #[must_use]
     pub fn text() -> Self {
         Self::new(auto::Auto::new(None, 0), Destination::ReplyText)

@@ -116,6 +116,20 @@ fn values_are_escaped_for_every_layer_of_json() {
 }
 
 #[test]
+fn what_begins_like_json_is_escaped_as_json_until_it_is_none() {
+    let mut session = Session::new();
+    let value = "O\"Hara\nII";
+    let token = session.learn(Label::PERSON, value);
+    // The string never ends: nobody could have known.
+    let open = session.text(&format!("[\"to {token}, and"), &[]);
+    assert_eq!(open, "[\"to O\\\"Hara\\nII, and");
+    let closed = session.text(&format!("[see {token}]"), &[]);
+    assert_eq!(closed, format!("[see {value}]"));
+    let behind = session.text(&format!("[\"{token}\" see {token}"), &[]);
+    assert_eq!(behind, format!("[\"O\\\"Hara\\nII\" see {value}"));
+}
+
+#[test]
 fn arguments_are_searched_through_their_escapes() {
     let session = Session::new();
     let out = session.arguments(
