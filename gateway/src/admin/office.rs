@@ -248,7 +248,8 @@ impl Vault {
         let root = Arc::new(root.map_err(OfficeError::of("keys/root"))?);
 
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-        let registry: Arc<dyn Registry> = Arc::new(EmbeddedRegistry::new(Arc::clone(&database)));
+        let registry = EmbeddedRegistry::new(Arc::clone(&database), Arc::clone(&clock));
+        let registry: Arc<dyn Registry> = Arc::new(registry);
         let policy = CachePolicy::default();
         let keyring = Keyring::new(root, Arc::clone(&registry), Arc::clone(&clock), policy);
         let callers = CallerKeys::load(Arc::clone(&registry), &keyring, Arc::clone(&clock)).await;

@@ -15,7 +15,7 @@ use crate::{
     clock::Clock,
     config::valid_tenant,
     registry::{
-        Durable, Expected, GATEWAY, Keyring, KeyringError, Registry, RegistryError, Table,
+        Durable, Expected, GATEWAY, Keyring, KeyringError, Put, Registry, RegistryError, Table,
         TenantKeys,
     },
 };
@@ -134,13 +134,8 @@ impl CallerKeys {
             revoked_us: None,
         };
         let (name, value) = (hex(&digest), encode(&record)?);
-        let stored = self.registry.put_if(
-            Table::CallerKeys,
-            &name,
-            Expected::Absent,
-            value,
-            Durable::Now,
-        );
+        let put = Put::new(Expected::Absent, value, Durable::Now);
+        let stored = self.registry.put_if(Table::CallerKeys, &name, put);
         if !stored.await? {
             // 256 random bits do not repeat; whatever this is, the old key stays as it was.
             return Err(RegistryError::Damaged.into());
@@ -189,9 +184,8 @@ impl CallerKeys {
             return Ok(revoked);
         }
         let (expected, value) = (Expected::Value(before), encode(&revoked)?);
-        let put = self
-            .registry
-            .put_if(Table::CallerKeys, &name, expected, value, Durable::Now);
+        let put = Put::new(expected, value, Durable::Now);
+        let put = self.registry.put_if(Table::CallerKeys, &name, put);
         if put.await? {
             Ok(revoked)
         } else {

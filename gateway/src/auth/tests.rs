@@ -15,9 +15,9 @@ struct House {
 
 async fn open(dir: tempfile::TempDir) -> House {
     let database = Arc::new(Database::open(&dir.path().join("sessions.redb")).unwrap());
-    let registry: Arc<dyn Registry> = Arc::new(EmbeddedRegistry::new(database));
-    let provider = Arc::new(FileKeys::open_or_create(&dir.path().join("keys/root")).unwrap());
     let clock = Arc::new(TestClock::new(1_000_000));
+    let registry: Arc<dyn Registry> = Arc::new(EmbeddedRegistry::new(database, clock.clone()));
+    let provider = Arc::new(FileKeys::open_or_create(&dir.path().join("keys/root")).unwrap());
     let keyring = Keyring::new(
         provider,
         registry.clone(),

@@ -12,7 +12,7 @@ use gatehouse_envelope::{
 };
 use parking_lot::Mutex;
 
-use super::{Durable, Expected, LogNames, Registry, RegistryError, Table};
+use super::{Durable, Expected, LogNames, Put, Registry, RegistryError, Table};
 use crate::clock::{Clock, year};
 
 /// How long unwrapped keys are kept.
@@ -134,23 +134,18 @@ impl Keyring {
 
     async fn load(&self, tenant: &str) -> Result<TenantKeys, KeyringError> {
         let prefix = format!("{tenant}/");
-        let mut rows = self.registry.list(Table::TenantKeys, &prefix).await?;
+        let mut rows = self.registry.list(Table::TenantKeys, tenant).await?;
         if rows.is_empty() {
             let made = self
                 .provider
                 .generate(&context(tenant, FIRST_EPOCH))
                 .await?;
             let name = format!("{prefix}{FIRST_EPOCH:010}");
-            let put = self.registry.put_if(
-                Table::TenantKeys,
-                &name,
-                Expected::Absent,
-                made.wrapped,
-                Durable::Now,
-            );
+            let put = Put::new(Expected::Absent, made.wrapped, Durable::Now);
+            let put = self.registry.put_if(Table::TenantKeys, &name, put);
             // Another process may have been first; either way what is stored counts.
             put.await?;
-            rows = self.registry.list(Table::TenantKeys, &prefix).await?;
+            rows = self.registry.list(Table::TenantKeys, tenant).await?;
         }
         let mut keys = Vec::with_capacity(rows.len());
         for (name, wrapped) in rows.into_iter().rev() {
@@ -186,9 +181,8 @@ impl Keyring {
         let (_, wrapped) = keys.current().new_log_key(year)?;
         let mut row = keys.current().epoch().to_be_bytes().to_vec();
         row.extend_from_slice(&wrapped);
-        self.registry
-            .put_if(Table::LogKeys, name, Expected::Absent, row, Durable::Now)
-            .await?;
+        let put = Put::new(Expected::Absent, row, Durable::Now);
+        self.registry.put_if(Table::LogKeys, name, put).await?;
         let row = self
             .registry
             .get(Table::LogKeys, name)

@@ -7,6 +7,10 @@ mod database;
 mod embedded;
 mod keyring;
 mod names;
+#[cfg(test)]
+pub(crate) mod suite;
+
+use std::time::Duration;
 
 use async_trait::async_trait;
 
@@ -50,6 +54,31 @@ pub enum Expected {
     Value(Vec<u8>),
 }
 
+/// A new content of a row.
+#[derive(Clone, Debug)]
+pub struct Put {
+    /// What must be there for it to be written.
+    pub expected: Expected,
+    /// The content.
+    pub value: Vec<u8>,
+    /// After this the row is as if it had been deleted; `None`: it stays until it is.
+    pub lifetime: Option<Duration>,
+    /// When it has to be durable.
+    pub sync: Durable,
+}
+
+impl Put {
+    /// A row that stays.
+    pub fn new(expected: Expected, value: Vec<u8>, sync: Durable) -> Self {
+        Self {
+            expected,
+            value,
+            lifetime: None,
+            sync,
+        }
+    }
+}
+
 /// A table of rows by name.
 ///
 /// Every operation on one name is linearizable. What `put_if` and `delete` did with [`Durable::Now`]
@@ -61,28 +90,33 @@ pub trait Registry: Send + Sync {
     async fn get(&self, table: Table, name: &str) -> Result<Option<Vec<u8>>, RegistryError>;
 
     /// Writes a row if what is there is as expected; otherwise writes nothing and says `false`.
-    async fn put_if(
-        &self,
-        table: Table,
-        name: &str,
-        expected: Expected,
-        value: Vec<u8>,
-        sync: Durable,
-    ) -> Result<bool, RegistryError>;
+    async fn put_if(&self, table: Table, name: &str, put: Put) -> Result<bool, RegistryError>;
 
-    /// All rows whose name begins with `prefix`, in the order of their names.
+    /// All rows of a [`group`], in the order of their names.
     async fn list(
         &self,
         table: Table,
-        prefix: &str,
+        group: &str,
     ) -> Result<Vec<(String, Vec<u8>)>, RegistryError>;
 
     /// Deletes a row. Says whether there was one.
     async fn delete(&self, table: Table, name: &str, sync: Durable) -> Result<bool, RegistryError>;
 
+    /// Deletes the rows whose lifetime is over, where that does not happen by itself.
+    async fn sweep(&self) -> Result<(), RegistryError>;
+
     /// Whether other processes may change the same rows.
     fn shared(&self) -> bool {
         true
+    }
+}
+
+/// What a row is listed under: all caller keys are one group, all else goes by its tenant or its
+/// session's reference, which is what its name begins with, up to the first `/`.
+pub fn group(table: Table, name: &str) -> &str {
+    match table {
+        Table::CallerKeys => "",
+        _ => name.split_once('/').map_or(name, |(group, _)| group),
     }
 }
 

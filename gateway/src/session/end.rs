@@ -9,8 +9,7 @@ use super::{
 };
 use crate::{
     audit::{AuditGap, BuildError, Event, Link, SessionEnd, SessionEnding},
-    clock::later,
-    registry::{Expected, Table},
+    registry::{Expected, Put, Table},
 };
 
 /// Rows looked at in one step of a sweep or a list.
@@ -50,28 +49,28 @@ impl Sessions {
     /// that can't be opened are left out.
     pub async fn list(&self, tenant: Option<&str>) -> Result<Vec<SessionView>, SessionError> {
         let mut views = Vec::new();
-        let mut after: Option<String> = None;
+        let mut from: Option<String> = None;
         loop {
-            let rows = self.shared.store.list("", after.as_deref(), PAGE).await?;
-            let Some((last, _)) = rows.last() else {
-                return Ok(views);
-            };
-            after = Some(last.clone());
-            for (name, row) in rows {
+            let page = self.shared.store.list("", from.as_deref(), PAGE).await?;
+            for name in page.names {
                 let Some(location) = Location::parse(&name) else {
                     continue;
                 };
-                let wanted = tenant.is_none_or(|tenant| tenant == location.tenant);
-                if !wanted || row.expires_us <= self.shared.clock.utc_us() {
+                if tenant.is_some_and(|tenant| tenant != location.tenant) {
                     continue;
                 }
                 match self.peek(&location).await {
-                    Ok(Some(loaded)) => views.push(view(&location, &loaded)),
-                    Ok(None) => {}
+                    Ok(Some(loaded)) if !loaded.expired => views.push(view(&location, &loaded)),
+                    Ok(_) => {}
                     Err(error) => {
                         tracing::warn!(session = location.reference, %error, "session not shown");
                     }
                 }
+            }
+            from = page.next;
+            if from.is_none() {
+                views.sort_by(|a, b| a.reference.cmp(&b.reference));
+                return Ok(views);
             }
         }
     }
@@ -108,20 +107,15 @@ impl Sessions {
     /// for any more.
     pub async fn sweep(&self) -> Result<Swept, SessionError> {
         let mut swept = Swept::default();
-        let mut after: Option<String> = None;
+        let mut from: Option<String> = None;
         loop {
-            let rows = self.shared.store.list("", after.as_deref(), PAGE).await?;
-            let Some((last, _)) = rows.last() else { break };
-            after = Some(last.clone());
-            for (name, row) in rows {
+            let page = self.shared.store.ended(from.as_deref(), PAGE).await?;
+            for name in page.names {
                 let Some(location) = Location::parse(&name) else {
                     continue;
                 };
-                if row.expires_us > self.shared.clock.utc_us() {
-                    continue;
-                }
                 let reference = location.reference.clone();
-                match self.end(location, SessionEnding::Expired).await {
+                match self.end_past_its_time(location).await {
                     Ok(()) => swept.ended += 1,
                     Err(error) => {
                         tracing::debug!(session = reference, %error, "session not ended");
@@ -129,10 +123,22 @@ impl Sessions {
                     }
                 }
             }
+            from = page.next;
+            if from.is_none() {
+                break;
+            }
         }
-        self.forget_ended().await?;
+        self.shared.registry.sweep().await?;
         self.shared.index.sweep().await?;
         Ok(swept)
+    }
+
+    /// A row that the store has let go by itself leaves only its key to be destroyed.
+    async fn end_past_its_time(&self, location: Location) -> Result<(), SessionError> {
+        match self.end(location.clone(), SessionEnding::Expired).await {
+            Err(SessionError::NotFound(_)) => self.destroy_key(&location).await,
+            done => done,
+        }
     }
 
     /// Writes the last record of a session and destroys its state and its key.
@@ -217,26 +223,21 @@ impl Sessions {
         Ok(())
     }
 
-    /// The row is a code for how it ended and when that may be forgotten.
+    /// The row is a code for how it ended. Those of earlier versions have something behind it.
     async fn mark_ended(
         &self,
         location: &Location,
         ending: SessionEnding,
     ) -> Result<(), SessionError> {
-        let until_us = later(self.shared.clock.utc_us(), self.shared.limits.absolute);
-        let mut row = vec![code(ending)];
-        row.extend_from_slice(&until_us.to_be_bytes());
         let registry = &self.shared.registry;
-        // Whoever ended it first has said how.
-        registry
-            .put_if(
-                Table::Ended,
-                &location.name,
-                Expected::Absent,
-                row,
-                Durable::Soon,
-            )
-            .await?;
+        let put = Put {
+            // Whoever ended it first has said how.
+            expected: Expected::Absent,
+            value: vec![code(ending)],
+            lifetime: Some(self.shared.limits.absolute),
+            sync: Durable::Soon,
+        };
+        registry.put_if(Table::Ended, &location.name, put).await?;
         Ok(())
     }
 
@@ -253,33 +254,17 @@ impl Sessions {
         })
     }
 
-    async fn forget_ended(&self) -> Result<(), SessionError> {
-        let now_us = self.shared.clock.utc_us();
-        for (name, row) in self.shared.registry.list(Table::Ended, "").await? {
-            let until = row
-                .split_first()
-                .and_then(|(_, until)| <[u8; 8]>::try_from(until).ok());
-            if until.is_none_or(|until| i64::from_be_bytes(until) <= now_us) {
-                self.shared
-                    .registry
-                    .delete(Table::Ended, &name, Durable::Soon)
-                    .await?;
-            }
-        }
-        Ok(())
-    }
-
     /// The session with a reference, whoever's it is.
     async fn find(&self, reference: &str) -> Result<Location, SessionError> {
         if !is_reference(reference) {
             return Err(SessionError::NotFound(Absence::Malformed));
         }
         let prefix = format!("{reference}/");
-        let rows = self.shared.store.list(&prefix, None, 1).await?;
-        if let Some((name, _)) = rows.first() {
+        let page = self.shared.store.list(&prefix, None, 1).await?;
+        if let Some(name) = page.names.first() {
             return Location::parse(name).ok_or(SessionError::Damaged);
         }
-        let ended = self.shared.registry.list(Table::Ended, &prefix).await?;
+        let ended = self.shared.registry.list(Table::Ended, reference).await?;
         let code = ended.first().and_then(|(_, row)| row.first());
         let absence = code.map_or(Absence::Unknown, |code| absence(*code));
         Err(SessionError::NotFound(absence))

@@ -36,6 +36,8 @@ pub(super) struct Loaded {
     pub(super) state: SessionState,
     pub(super) version: u64,
     pub(super) expires_us: i64,
+    /// Whether that was over when it was read, by the store's clock.
+    pub(super) expired: bool,
 }
 
 impl Sessions {
@@ -66,6 +68,7 @@ impl Sessions {
             state,
             version: row.version,
             expires_us: row.expires_us,
+            expired: row.expired(),
         }))
     }
 
@@ -89,7 +92,7 @@ impl Sessions {
                 owner,
             }));
         }
-        if loaded.expires_us <= self.shared.clock.utc_us() {
+        if loaded.expired {
             return Err(SessionError::NotFound(Absence::Expired));
         }
         Ok(())

@@ -44,12 +44,12 @@ impl Sessions {
 
     async fn replay_one(&self, last: &Logged) -> Result<(), SessionError> {
         let shared = &self.shared;
-        let rows = shared
+        let page = shared
             .store
             .list(&format!("{}/", last.sid), None, 1)
             .await?;
         // A session that never got its row, or has ended since, has nothing to bring up to date.
-        let Some((name, _)) = rows.first() else {
+        let Some(name) = page.names.first() else {
             return Ok(());
         };
         let location = Location::parse(name).ok_or(SessionError::Damaged)?;

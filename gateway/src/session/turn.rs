@@ -15,7 +15,7 @@ use super::{
 use crate::{
     audit::Link,
     clock::later,
-    registry::{Expected, Table},
+    registry::{Expected, Put, Table},
 };
 
 /// What a session's state is sealed as.
@@ -263,13 +263,8 @@ impl Turn {
         let name = &self.location.name;
         let wrapped = self.wrapped.take().unwrap_or_default();
         let registry = &self.shared.registry;
-        let key = registry.put_if(
-            Table::SessionKeys,
-            name,
-            Expected::Absent,
-            wrapped,
-            Durable::Soon,
-        );
+        let key = Put::new(Expected::Absent, wrapped, Durable::Soon);
+        let key = registry.put_if(Table::SessionKeys, name, key);
         let row = self.shared.store.create(name, self.shared.holder, write);
         let (key, fence) = tokio::join!(key, row);
         if !key? {

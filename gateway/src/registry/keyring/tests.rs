@@ -54,13 +54,13 @@ struct Fixture {
 fn fixture(policy: CachePolicy) -> Fixture {
     let dir = tempfile::tempdir().unwrap();
     let database = Arc::new(Database::open(&dir.path().join("sessions.redb")).unwrap());
-    let registry: Arc<dyn Registry> = Arc::new(EmbeddedRegistry::new(database));
+    let clock = Arc::new(TestClock::new(1_795_961_100_000_000));
+    let registry: Arc<dyn Registry> = Arc::new(EmbeddedRegistry::new(database, clock.clone()));
     let provider = Arc::new(Counting {
         inner: FileKeys::open_or_create(&dir.path().join("root")).unwrap(),
         unwraps: AtomicUsize::new(0),
         down: false.into(),
     });
-    let clock = Arc::new(TestClock::new(1_795_961_100_000_000));
     let keyring = Keyring::new(provider.clone(), registry.clone(), clock.clone(), policy);
     Fixture {
         _dir: dir,
@@ -182,7 +182,7 @@ async fn tenants_and_years_have_their_own_keys() {
 
     // Once the year's key is destroyed and no longer kept, the names mean nobody.
     let next_year = name("t").await;
-    let rows = f.registry.list(Table::LogKeys, "t/").await.unwrap();
+    let rows = f.registry.list(Table::LogKeys, "t").await.unwrap();
     assert_eq!(rows.len(), 2);
     f.registry
         .delete(Table::LogKeys, &rows[1].0, Durable::Now)
@@ -196,17 +196,12 @@ async fn tenants_and_years_have_their_own_keys() {
 async fn a_key_of_another_tenant_is_refused() {
     let f = fixture(CachePolicy::default());
     f.keyring.tenant("t").await.unwrap();
-    let rows = f.registry.list(Table::TenantKeys, "t/").await.unwrap();
+    let rows = f.registry.list(Table::TenantKeys, "t").await.unwrap();
     let name = rows[0].0.replace("t/", "u/");
     let moved = rows[0].1.clone();
+    let put = Put::new(Expected::Absent, moved, Durable::Now);
     f.registry
-        .put_if(
-            Table::TenantKeys,
-            &name,
-            Expected::Absent,
-            moved,
-            Durable::Now,
-        )
+        .put_if(Table::TenantKeys, &name, put)
         .await
         .unwrap();
     let refused = f.keyring.tenant("u").await;

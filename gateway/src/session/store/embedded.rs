@@ -12,7 +12,7 @@ use gatehouse_envelope::seal::Sealed;
 use parking_lot::Mutex;
 use redb::{ReadableTable, TableDefinition, TableError, WriteTransaction};
 
-use super::{Acquired, Lease, Row, SessionStore, StoreError, Write};
+use super::{Acquired, Lease, Page, Row, SessionStore, StoreError, Write};
 use crate::{
     clock::{Clock, later},
     registry::{Database, DatabaseError, Durable},
@@ -139,12 +139,49 @@ impl EmbeddedStore {
         let Some(row) = rows.get(id).map_err(failed)? else {
             return Ok(None);
         };
-        let row = decode(row.value())?;
+        let row = decode(row.value(), self.clock.utc_us())?;
         let versions = transaction.open_table(VERSIONS).map_err(failed)?;
         match versions.get(id).map_err(failed)? {
             Some(version) if version.value() == row.version => Ok(Some(row)),
             _ => Err(StoreError::Damaged),
         }
+    }
+}
+
+impl EmbeddedStore {
+    /// The ids in order, of rows that are `wanted`; `from` is the last one of the page before.
+    fn page(
+        &self,
+        prefix: &str,
+        from: Option<&str>,
+        limit: usize,
+        wanted: impl Fn(&[u8]) -> bool,
+    ) -> Result<Page, StoreError> {
+        let transaction = self.database.read().map_err(failed)?;
+        let rows = match transaction.open_table(SESSIONS) {
+            Ok(rows) => rows,
+            Err(TableError::TableDoesNotExist(_)) => return Ok(Page::default()),
+            Err(error) => return Err(failed(error)),
+        };
+        let start = from.map_or(Bound::Included(prefix), Bound::Excluded);
+        let mut page = Page::default();
+        for row in rows
+            .range::<&str>((start, Bound::Unbounded))
+            .map_err(failed)?
+        {
+            let (id, row) = row.map_err(failed)?;
+            if !id.value().starts_with(prefix) {
+                break;
+            }
+            if page.names.len() >= limit {
+                page.next = page.names.last().cloned();
+                break;
+            }
+            if wanted(row.value()) {
+                page.names.push(id.value().to_owned());
+            }
+        }
+        Ok(page)
     }
 }
 
@@ -167,7 +204,7 @@ fn encode(version: u64, held: Held, write: &Write) -> Vec<u8> {
     row
 }
 
-fn decode(row: &[u8]) -> Result<Row, StoreError> {
+fn decode(row: &[u8], now_us: i64) -> Result<Row, StoreError> {
     fn number<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8; 8], StoreError> {
         let (number, rest) = bytes.split_first_chunk().ok_or(StoreError::Damaged)?;
         *bytes = rest;
@@ -183,6 +220,7 @@ fn decode(row: &[u8]) -> Result<Row, StoreError> {
         fence: u64::from_be_bytes(*number(&mut rest)?),
         holder: u64::from_be_bytes(*number(&mut rest)?),
         expires_us: i64::from_be_bytes(*number(&mut rest)?),
+        now_us,
         sealed: Sealed::from_store(rest.to_vec()),
     })
 }
@@ -311,32 +349,21 @@ impl SessionStore for EmbeddedStore {
         Ok(())
     }
 
+    /// In the order of the ids.
     async fn list(
         &self,
         prefix: &str,
-        after: Option<&str>,
+        from: Option<&str>,
         limit: usize,
-    ) -> Result<Vec<(String, Row)>, StoreError> {
-        let transaction = self.database.read().map_err(failed)?;
-        let rows = match transaction.open_table(SESSIONS) {
-            Ok(rows) => rows,
-            Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
-            Err(error) => return Err(failed(error)),
-        };
-        let start = after.map_or(Bound::Included(prefix), Bound::Excluded);
-        let mut found = Vec::new();
-        for row in rows
-            .range::<&str>((start, Bound::Unbounded))
-            .map_err(failed)?
-            .take(limit)
-        {
-            let (id, row) = row.map_err(failed)?;
-            if !id.value().starts_with(prefix) {
-                break;
-            }
-            found.push((id.value().to_owned(), decode(row.value())?));
-        }
-        Ok(found)
+    ) -> Result<Page, StoreError> {
+        self.page(prefix, from, limit, |_| true)
+    }
+
+    async fn ended(&self, from: Option<&str>, limit: usize) -> Result<Page, StoreError> {
+        let now_us = self.clock.utc_us();
+        // A row that cannot be read has no end that anybody could know.
+        let ended = |row: &[u8]| decode(row, now_us).is_ok_and(|row| row.expired());
+        self.page("", from, limit, ended)
     }
 
     fn shared(&self) -> bool {

@@ -11,7 +11,7 @@ use std::{
 use async_trait::async_trait;
 use parking_lot::Mutex;
 
-use super::{Acquired, Row, SessionStore, StoreError, Write};
+use super::{Acquired, Page, Row, SessionStore, StoreError, Write};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
@@ -168,10 +168,14 @@ impl SessionStore for Faulty {
     async fn list(
         &self,
         prefix: &str,
-        after: Option<&str>,
+        from: Option<&str>,
         limit: usize,
-    ) -> Result<Vec<(String, Row)>, StoreError> {
-        self.inner.list(prefix, after, limit).await
+    ) -> Result<Page, StoreError> {
+        self.inner.list(prefix, from, limit).await
+    }
+
+    async fn ended(&self, from: Option<&str>, limit: usize) -> Result<Page, StoreError> {
+        self.inner.ended(from, limit).await
     }
 
     fn shared(&self) -> bool {

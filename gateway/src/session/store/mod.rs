@@ -26,8 +26,26 @@ pub struct Row {
     pub holder: u64,
     /// When the session ends, by the store's clock, in microseconds since 1970 (UTC).
     pub expires_us: i64,
+    /// What that clock showed when the row was read.
+    pub now_us: i64,
     /// The state, sealed.
     pub sealed: Sealed,
+}
+
+impl Row {
+    /// Whether the session was past its end when the row was read.
+    pub fn expired(&self) -> bool {
+        self.expires_us <= self.now_us
+    }
+}
+
+/// Some names of rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// The names. There may be none, and more on the next page all the same.
+    pub names: Vec<String>,
+    /// Where the next page begins, in words of the store's own; `None` behind the last.
+    pub next: Option<String>,
 }
 
 /// What a commit does to the lease.
@@ -132,13 +150,19 @@ pub trait SessionStore: Send + Sync {
     /// As for [`SessionStore::commit`].
     async fn remove(&self, id: &str, fence: u64, version: u64) -> Result<(), StoreError>;
 
-    /// The rows whose ids begin with `prefix`, in order, at most `limit` after `after`.
+    /// The ids that begin with `prefix`, at most `limit` on a page. Each that is there all the while
+    /// is on one of the pages; in what order, every store says for itself.
     async fn list(
         &self,
         prefix: &str,
-        after: Option<&str>,
+        from: Option<&str>,
         limit: usize,
-    ) -> Result<Vec<(String, Row)>, StoreError>;
+    ) -> Result<Page, StoreError>;
+
+    /// The ids of sessions that are past their end by the store's clock, at most `limit` on a page, and
+    /// of rows that the store has let go by itself. Each stays on the list until it is removed, or
+    /// acquired and missing.
+    async fn ended(&self, from: Option<&str>, limit: usize) -> Result<Page, StoreError>;
 
     /// Whether other processes may work on the same rows. If so, nothing that this process remembers
     /// of a session is newer than what the store says of it, unless the store has lost something.

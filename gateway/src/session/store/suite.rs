@@ -2,10 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
+use async_trait::async_trait;
 use gatehouse_envelope::seal::Sealed;
 
 use super::{Acquired, Durable, Lease, Row, SessionStore, StoreError, Write};
-use crate::clock::{Clock, TestClock, later};
+use crate::clock::later;
 
 const TTL: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -15,17 +16,20 @@ const A: u64 = 1;
 const B: u64 = 2;
 
 /// A backend under test.
-pub(crate) trait Backend {
+#[async_trait]
+pub(crate) trait Backend: Sync {
     /// The store, as one process sees it.
     fn store(&self) -> Arc<dyn SessionStore>;
     /// A second view of what is durable at this moment, as after a crash.
     fn after_crash(&self) -> Arc<dyn SessionStore>;
-    /// The clock that the store goes by.
-    fn clock(&self) -> &TestClock;
+    /// Makes time go by for the store: whatever was to last lasts that much less.
+    async fn advance(&self, by: Duration);
+    /// What the store's clock shows, about.
+    fn now_us(&self) -> i64;
 }
 
 fn write(backend: &dyn Backend, content: &[u8], lease: Lease, sync: Durable) -> Write {
-    let expires_us = later(backend.clock().utc_us(), HOUR);
+    let expires_us = later(backend.now_us(), HOUR);
     Write {
         sealed: Sealed::from_store(content.to_vec()),
         expires_us,
@@ -59,7 +63,8 @@ pub(crate) async fn run(backend: &dyn Backend) {
     whole_after_a_crash(backend).await;
     expiry_is_checked_on_read(backend).await;
     removed_for_good(backend).await;
-    listed_in_order(backend).await;
+    listed_by_pages(backend).await;
+    ended_until_they_are_removed(backend).await;
 }
 
 async fn creates_once(backend: &dyn Backend) {
@@ -83,7 +88,7 @@ async fn creates_once(backend: &dyn Backend) {
     assert_eq!(content(&*store, "once").await.unwrap(), b"first");
 
     // An expired row is still somebody's.
-    backend.clock().advance(2 * HOUR);
+    backend.advance(2 * HOUR).await;
     let again = store
         .create(
             "once",
@@ -109,13 +114,13 @@ async fn one_holder_at_a_time(backend: &dyn Backend) {
         store.acquire("one", B, TTL).await.unwrap(),
         Acquired::Busy
     ));
-    backend.clock().advance(TTL - Duration::from_secs(1));
+    backend.advance(TTL - Duration::from_secs(1)).await;
     assert!(matches!(
         store.acquire("one", B, TTL).await.unwrap(),
         Acquired::Busy
     ));
     store.renew("one", fence, TTL).await.unwrap();
-    backend.clock().advance(TTL - Duration::from_secs(1));
+    backend.advance(TTL - Duration::from_secs(1)).await;
     assert!(matches!(
         store.acquire("one", B, TTL).await.unwrap(),
         Acquired::Busy
@@ -160,7 +165,7 @@ async fn a_late_holder_writes_nothing(backend: &dyn Backend) {
         )
         .await
         .unwrap();
-    backend.clock().advance(TTL + Duration::from_secs(1));
+    backend.advance(TTL + Duration::from_secs(1)).await;
     let (second, row) = held(&*store, "late", B).await;
     assert!(second > first);
     // Before the newer holder has written anything, and after.
@@ -305,10 +310,10 @@ async fn expiry_is_checked_on_read(backend: &dyn Backend) {
         .create("exp", A, write(backend, b"x", Lease::Free, Durable::Now))
         .await
         .unwrap();
-    backend.clock().advance(HOUR - Duration::from_micros(1));
+    backend.advance(HOUR - Duration::from_micros(1)).await;
     let (fence, _) = held(&*store, "exp", A).await;
     store.free("exp", fence).await.unwrap();
-    backend.clock().advance(Duration::from_micros(1));
+    backend.advance(Duration::from_micros(1)).await;
     let Acquired::Expired { fence, row } = store.acquire("exp", A, TTL).await.unwrap() else {
         panic!("an expired session was given out")
     };
@@ -347,26 +352,70 @@ async fn removed_for_good(backend: &dyn Backend) {
     );
 }
 
-async fn listed_in_order(backend: &dyn Backend) {
+async fn listed_by_pages(backend: &dyn Backend) {
     let store = backend.store();
     for id in ["l/3", "l/1", "l/2", "m/1"] {
-        store
-            .create(
-                id,
-                A,
-                write(backend, id.as_bytes(), Lease::Free, Durable::Now),
-            )
-            .await
-            .unwrap();
+        let row = write(backend, id.as_bytes(), Lease::Free, Durable::Now);
+        store.create(id, A, row).await.unwrap();
     }
-    let names = |rows: Vec<(String, Row)>| rows.into_iter().map(|(id, _)| id).collect::<Vec<_>>();
-    assert_eq!(
-        names(store.list("l/", None, 9).await.unwrap()),
-        ["l/1", "l/2", "l/3"]
-    );
-    assert_eq!(
-        names(store.list("l/", Some("l/1"), 1).await.unwrap()),
-        ["l/2"]
-    );
-    assert!(store.list("none", None, 9).await.unwrap().is_empty());
+    assert_eq!(all(&*store, "l/", 9).await, ["l/1", "l/2", "l/3"]);
+    assert_eq!(all(&*store, "l/", 1).await, ["l/1", "l/2", "l/3"]);
+    assert_eq!(all(&*store, "l/3", 9).await, ["l/3"]);
+    assert!(all(&*store, "none", 9).await.is_empty());
+    let everything = all(&*store, "", 2).await;
+    for id in ["l/1", "l/2", "l/3", "m/1", "once"] {
+        assert!(everything.iter().any(|there| there == id), "{id}");
+    }
+}
+
+/// All ids that begin so, sorted.
+async fn all(store: &dyn SessionStore, prefix: &str, limit: usize) -> Vec<String> {
+    let (mut ids, mut from) = (Vec::new(), None::<String>);
+    loop {
+        let page = store.list(prefix, from.as_deref(), limit).await.unwrap();
+        assert!(page.names.len() <= limit);
+        ids.extend(page.names);
+        from = page.next;
+        if from.is_none() {
+            ids.sort();
+            return ids;
+        }
+    }
+}
+
+async fn ended_until_they_are_removed(backend: &dyn Backend) {
+    let store = backend.store();
+    let ended = async || {
+        let (mut ids, mut from) = (Vec::new(), None::<String>);
+        loop {
+            let page = store.ended(from.as_deref(), 1).await.unwrap();
+            ids.extend(page.names);
+            from = page.next;
+            if from.is_none() {
+                ids.retain(|id| id.starts_with("end"));
+                ids.sort();
+                return ids;
+            }
+        }
+    };
+    for id in ["end/1", "end/2", "end/3"] {
+        let row = write(backend, b"x", Lease::Free, Durable::Now);
+        store.create(id, A, row).await.unwrap();
+    }
+    backend.advance(HOUR / 2).await;
+    assert!(ended().await.is_empty());
+    // A use makes the session last anew.
+    let (fence, row) = held(&*store, "end/2", A).await;
+    let longer = write(backend, b"y", Lease::Free, Durable::Now);
+    store
+        .commit("end/2", fence, row.version, longer)
+        .await
+        .unwrap();
+    backend.advance(HOUR / 2).await;
+    assert_eq!(ended().await, ["end/1", "end/3"]);
+    let Acquired::Expired { fence, row } = store.acquire("end/1", A, TTL).await.unwrap() else {
+        panic!("not expired")
+    };
+    store.remove("end/1", fence, row.version).await.unwrap();
+    assert_eq!(ended().await, ["end/3"]);
 }

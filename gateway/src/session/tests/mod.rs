@@ -125,7 +125,8 @@ impl House {
     ) -> Self {
         let clock = Arc::new(TestClock::new(now_us));
         let database = Arc::new(Database::open(&dir.join("sessions.redb")).unwrap());
-        let registry: Arc<dyn Registry> = Arc::new(EmbeddedRegistry::new(database.clone()));
+        let registry: Arc<dyn Registry> =
+            Arc::new(EmbeddedRegistry::new(database.clone(), clock.clone()));
         let provider = Arc::new(FileKeys::open_or_create(&dir.join("keys/root")).unwrap());
         let policy = CachePolicy::default();
         let keyring = Keyring::new(provider, registry.clone(), clock.clone(), policy);

@@ -30,6 +30,7 @@ fn open(path: &Path, clock: &Arc<TestClock>) -> Arc<EmbeddedStore> {
     Arc::new(EmbeddedStore::new(database, clock.clone()))
 }
 
+#[async_trait]
 impl Backend for Embedded {
     fn store(&self) -> Arc<dyn SessionStore> {
         self.store.clone()
@@ -46,8 +47,12 @@ impl Backend for Embedded {
         open(&copy, &self.clock)
     }
 
-    fn clock(&self) -> &TestClock {
-        &self.clock
+    async fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+    }
+
+    fn now_us(&self) -> i64 {
+        self.clock.utc_us()
     }
 }
 
@@ -111,15 +116,16 @@ fn rows_of_other_versions_are_told_apart_from_damage() {
             ..some(b"sealed")
         },
     );
-    let row = decode(&good).unwrap();
+    let row = decode(&good, -5).unwrap();
     assert_eq!(
         (row.version, row.fence, row.holder, row.expires_us),
         (7, 3, 9, -5)
     );
     assert_eq!(row.sealed.as_bytes(), b"sealed");
+    assert!(row.expired() && !decode(&good, -6).unwrap().expired());
     let mut newer = good.clone();
     newer[0] = FORMAT + 1;
-    assert!(matches!(decode(&newer), Err(StoreError::Newer)));
-    assert!(matches!(decode(&good[..20]), Err(StoreError::Damaged)));
-    assert!(matches!(decode(&[]), Err(StoreError::Damaged)));
+    assert!(matches!(decode(&newer, 0), Err(StoreError::Newer)));
+    assert!(matches!(decode(&good[..20], 0), Err(StoreError::Damaged)));
+    assert!(matches!(decode(&[], 0), Err(StoreError::Damaged)));
 }
