@@ -20,6 +20,7 @@ mod mention;
 #[cfg(feature = "model")]
 pub mod model;
 mod normalise;
+mod pair;
 mod pass;
 mod people;
 mod policy;

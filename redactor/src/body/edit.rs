@@ -11,6 +11,7 @@ use super::receipt::{Receipt, Refusal};
 use crate::finding::Field;
 use crate::json::{Document, Kind, Limits, Node, escaped};
 use crate::known::Known;
+use crate::pair;
 use crate::policy::Direction;
 use crate::vault::Vault;
 
@@ -21,6 +22,8 @@ const DEEPEST_NESTING: usize = 8;
 const MOST_PASSES: usize = 16;
 /// Every text is searched for every value of the session; more would make requests slow.
 const MOST_VALUES: usize = 50_000;
+/// Fields of an object among which the name of a value is looked for.
+const MOST_BESIDE: usize = 16;
 /// The rule under which the session's own values are found again.
 pub(crate) const VAULT_RULE: &str = "vault";
 
@@ -162,7 +165,7 @@ impl Search<'_> {
         let mut edits = Vec::new();
         for node in document.nodes() {
             let here = place.inside(node);
-            let key = nearest_key(node);
+            let key = self.key(node);
             let field = Field {
                 key: key.as_deref().or(field.key),
                 ..field
@@ -176,6 +179,33 @@ impl Search<'_> {
             self.receipt.nested += u32::from(node.is_leaf());
         }
         Ok(edits)
+    }
+
+    /// The key that tells what a leaf is: the one under which it stands, or the name beside it.
+    pub(crate) fn key(&self, node: Node<'_>) -> Option<String> {
+        let keyed = keyed(node)?;
+        let own = keyed.key()?;
+        let named = pair::holds_value(&own).then(|| self.named(keyed)).flatten();
+        Some(named.unwrap_or_else(|| own.into_owned()))
+    }
+
+    /// The name of a value that stands in another field of the same object.
+    fn named(&self, value: Node<'_>) -> Option<String> {
+        let mut beside = value.parent()?.children().take(MOST_BESIDE);
+        beside.find_map(|node| {
+            if node.kind() != Kind::String || !pair::holds_name(&node.key()?) {
+                return None;
+            }
+            let text = node.text()?;
+            let decided = self.means.engine.decides(Field {
+                key: Some(&text),
+                direction: Direction::Prompt,
+            });
+            match decided {
+                true => Some(text.into_owned()),
+                false => pair::name(&text).map(str::to_owned),
+            }
+        })
     }
 
     /// Edits of a string, in bytes of the document that holds it.
@@ -250,12 +280,12 @@ impl Search<'_> {
     }
 }
 
-/// The key under which a value stands: its own, or that of the arrays around it.
-pub(crate) fn nearest_key(node: Node<'_>) -> Option<String> {
+/// The value that has a key: this one, or the array around it.
+fn keyed(node: Node<'_>) -> Option<Node<'_>> {
     let mut here = Some(node);
     while let Some(node) = here {
-        if let Some(key) = node.key() {
-            return Some(key.into_owned());
+        if node.key().is_some() {
+            return Some(node);
         }
         here = node.parent();
     }

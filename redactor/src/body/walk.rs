@@ -1,6 +1,6 @@
 //! The walk over a document: each leaf by its class, each key.
 
-use super::edit::{Edit, Place, Search, nearest_key, settle};
+use super::edit::{Edit, Place, Search, settle};
 use super::plain::How;
 use super::receipt::{Receipt, Refusal};
 use super::{Class, Grammar, Means, Schema, media};
@@ -144,7 +144,7 @@ fn edit(
     edits: &mut Vec<Edit>,
 ) -> Result<(), Refusal> {
     search.receipt.visited += 1;
-    let key = nearest_key(node);
+    let key = search.key(node);
     let field = Field {
         key: key.as_deref(),
         direction,

@@ -61,17 +61,18 @@ impl Search<'_, '_> {
         }
     }
 
-    /// A short text under a key such as `dob` or `patient_name`: read as `dob: …`, as it would
-    /// stand in prose.
+    /// A short text under a key such as `dob`, `patient_name` or `cookie`: read as `dob: …`, as it
+    /// would stand in prose.
     pub(super) fn keyed(&mut self, text: &str, sink: &mut Sink) -> Result<(), ScanError> {
         let Some(key) = self.key.filter(|_| self.depth == 0) else {
             return Ok(());
         };
-        if text.len() > KEYED {
+        let secret = rules::may_name_secret(key);
+        if text.len() > if secret { JUDGED } else { KEYED } {
             return Ok(());
         }
         let named = people::names_person(key);
-        if !(named || rules::names_value(key)) {
+        if !(named || secret || rules::names_value(key)) {
             return Ok(());
         }
         sink.settled = 0;

@@ -9,6 +9,7 @@ use super::{Decided, ReplyRefusal, Sight};
 use crate::body::integer;
 use crate::finding::Field;
 use crate::json::well_formed;
+use crate::pair;
 use crate::policy::Direction;
 
 /// Deeper nesting is text to us.
@@ -42,8 +43,25 @@ struct Frame {
     object: bool,
     key: Option<String>,
     wants_key: bool,
+    /// What one of its fields so far says that another is.
+    named: Option<String>,
     /// Those that it had so far.
     keys: Keys,
+}
+
+impl Frame {
+    /// The key of the value at hand, or the name beside it.
+    fn key(&self) -> Option<String> {
+        let own = self.key.as_ref()?;
+        let named = self.named.as_ref().filter(|_| pair::holds_value(own));
+        Some(named.unwrap_or(own).clone())
+    }
+
+    /// Whether the value at hand may be the name of another field.
+    fn names(&self) -> bool {
+        let may = |key: &String| pair::holds_name(key);
+        self.object && self.named.is_none() && self.key.as_ref().is_some_and(may)
+    }
 }
 
 #[derive(Clone)]
@@ -217,6 +235,9 @@ impl Json {
                     }
                     frame.key = Some(leaf.into_name());
                 }
+                Some(frame) if frame.names() => {
+                    frame.named = pair::name(&leaf.into_name()).map(str::to_owned);
+                }
                 _ => self.value_done(),
             }
         }
@@ -262,6 +283,7 @@ impl Json {
             object,
             key: None,
             wants_key: object,
+            named: None,
             keys: Keys::default(),
         });
         fits
@@ -287,7 +309,7 @@ impl Json {
 
     /// The key of the value at hand, or of the arrays around it.
     fn key(&self) -> Option<String> {
-        let own = self.stack.iter().rev().find_map(|frame| frame.key.clone());
+        let own = self.stack.iter().rev().find_map(Frame::key);
         own.or_else(|| self.outer_key.clone())
     }
 

@@ -9,7 +9,7 @@ use super::text::Text;
 use super::{Decided, Edit, ReplyRefusal, Sight};
 use crate::json::{Step, escape, escaped};
 
-/// Longer keys are of no use as context.
+/// Longer keys and names are of no use as context.
 const LONGEST_NAME: usize = 128;
 
 /// A string that is being read. Offsets count as in the document that holds it.
@@ -85,7 +85,7 @@ impl Leaf {
         }
     }
 
-    /// The decoded text of a key, as far as it is kept.
+    /// The decoded text of a key or of a value, as far as it is kept.
     pub(super) fn into_name(self) -> String {
         self.name
     }
@@ -100,11 +100,11 @@ impl Leaf {
     ) -> Result<Piece, ReplyRefusal> {
         let (text, piece) = self.decode(raw, last);
         let end = piece.closed || last;
+        if self.name.len() < LONGEST_NAME {
+            self.name.push_str(&text);
+        }
         let decided = match &mut self.machine {
             Machine::Key(key, shown) => {
-                if self.name.len() < LONGEST_NAME {
-                    self.name.push_str(&text);
-                }
                 shown.push(&text);
                 let decided = key.push(sight, &text, end)?;
                 shown.decide(&decided);

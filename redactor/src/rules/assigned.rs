@@ -39,7 +39,6 @@ const USER_NAME: &str = r#"(?:-u|--user|--proxy-user)[ =]{0,2}["']?"#;
 const FORM: usize = 24;
 /// Bytes behind the flag in which name, colon and the beginning of the password stand.
 const LOGIN: usize = 96;
-const LISTED: &str = r#"(?i)name\\?["']?[ \t]{0,4}[:=][ \t]{0,4}\\?["']?[a-z0-9_.-]{0,32}(?:password|passwd|pwd|secret|token|api_?key|access_?key|private_?key)[a-z0-9_]{0,16}\\?["']?[,;]?[ \t\r\n]{1,12}\\?["']?value\\?["']?[ \t]{0,4}[:=][ \t]{0,4}"#;
 
 const CLIENT: &str = r#"(?:mysql|mysqldump|mysqladmin|mariadb|redis-cli|sshpass|mongosh?)(?: [^\n|;&]{0,120})? -(?:p|a )["']?"#;
 const QUOTED: &str = r#"(?i)(?:pass(?:word|wd|phrase|code)|passwort|pwd|userpwd|proxyuserpwd|keypasswd|proxypassword|x?oauth2_bearer|secret|(?:api|auth|access)_?(?:key|token)|securestring)["']?\)?[ \t]{0,4}(?:[,(]|[!=]={1,2}|: ?(?:&'static )?[a-z]{1,12} ?=|or)?[ \t]{0,4}"#;
@@ -84,13 +83,6 @@ pub(super) fn rules() -> Vec<Rule> {
         ),
         checked("client-flag", Label::PASSWORD, CLIENT, any, listed),
         checked("password-quoted", Label::PASSWORD, QUOTED, any, quoted),
-        checked(
-            "listed-value",
-            Label::PASSWORD,
-            LISTED,
-            (Left::Token, Tail::Value),
-            listed,
-        ),
     ]
 }
 
@@ -177,7 +169,7 @@ fn token(candidate: &Candidate<'_>) -> Option<Hit> {
 
 /// `authenticity_token`, `csrf-token`: a mark of one page that shows where a form comes from and
 /// opens nothing without the session.
-fn is_of_form(candidate: &Candidate<'_>) -> bool {
+pub(super) fn is_of_form(candidate: &Candidate<'_>) -> bool {
     let near = candidate.start.saturating_sub(FORM);
     let name = candidate
         .text

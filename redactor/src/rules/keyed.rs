@@ -80,12 +80,17 @@ fn product(candidate: &Candidate<'_>) -> Option<Hit> {
         .flatten()
 }
 
+fn bare_key(candidate: &Candidate<'_>) -> Option<Hit> {
+    is_bare_key(candidate.value)
+        .then(|| candidate.valued(Label::API_KEY, 82))
+        .flatten()
+}
+
 /// A bare `key` names many things; only what a generator wrote and no digest looks like is one
 /// that opens something.
-fn bare_key(candidate: &Candidate<'_>) -> Option<Hit> {
-    let value = candidate.value;
+pub(super) fn is_bare_key(value: &str) -> bool {
     if !(16..=128).contains(&value.len()) {
-        return None;
+        return false;
     }
     let hex = value.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
     let cased = value.bytes().any(|b| b.is_ascii_uppercase())
@@ -99,9 +104,7 @@ fn bare_key(candidate: &Candidate<'_>) -> Option<Hit> {
         .split(|c: char| !c.is_ascii_lowercase())
         .any(|run| run.len() >= 6);
     let fits = !word && !hex && cased && digits >= 2 && plain;
-    (fits && Worth::of(value) == Worth::Random && !looks_like_place(value))
-        .then(|| candidate.valued(Label::API_KEY, 82))
-        .flatten()
+    fits && Worth::of(value) == Worth::Random && !looks_like_place(value)
 }
 
 /// `I am using VALUE as the deploy token`: the name stands behind.

@@ -16,6 +16,7 @@ mod mail;
 mod names;
 mod national;
 mod network;
+mod paired;
 mod phone;
 mod rows;
 mod secrets;
@@ -29,7 +30,7 @@ use crate::rule::{Check, Judge, Left, Rule, Tail};
 use crate::validate::context::Cues;
 
 pub(crate) use cue::{Anchor, CHECKED, GLUE, Scheme, named, names_value, words};
-pub(crate) use names::{names_secret, says_about, under_key};
+pub(crate) use names::{may_name_secret, names_secret, says_about, under_key};
 pub(crate) use phone::{may_be_named, may_be_named_behind};
 use worth::Worth;
 
@@ -66,6 +67,7 @@ pub(crate) fn built_in() -> Vec<Rule> {
         secrets::rules(),
         assigned::rules(),
         keyed::rules(),
+        paired::rules(),
         spoken::rules(),
         rows::rules(),
         handle::rules(),

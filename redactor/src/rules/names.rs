@@ -3,6 +3,7 @@
 use crate::label::Label;
 
 use super::Worth;
+use super::keyed::is_bare_key;
 
 /// Names that end so hold no secret but say something about one.
 const ABOUT: &[&str] = &[
@@ -110,6 +111,27 @@ const PASSWORD_KEYS: &[&str] = &[
     "passcode",
     "passwort",
     "pass",
+    "pw",
+    "pswd",
+    "psw",
+    "pssword",
+    "pasword",
+    "kennwort",
+    "contraseña",
+    "contrasena",
+    "senha",
+    "motdepasse",
+    "wachtwoord",
+    "lösenord",
+    "losenord",
+    "adgangskode",
+    "heslo",
+    "jelszó",
+    "jelszo",
+    "hasło",
+    "haslo",
+    "пароль",
+    "密码",
 ];
 const TOKEN_KEYS: &[&str] = &[
     "token",
@@ -122,9 +144,43 @@ const TOKEN_KEYS: &[&str] = &[
     "authorization",
 ];
 
-/// Whether a key says that its whole value is a secret.
+/// `STRIPE_KEY`: opens something if a generator wrote its value.
+const BARE_KEYS: &[&str] = &["key"];
+
+/// Whether a key says that its whole value is a secret, or may be one.
 pub(crate) fn names_secret(key: &str) -> bool {
-    ends_with(key, PASSWORD_KEYS) || ends_with(key, TOKEN_KEYS)
+    ends_with(key, PASSWORD_KEYS) || ends_with(key, TOKEN_KEYS) || ends_with(key, BARE_KEYS)
+}
+
+/// Whether a key could be the name of a secret in front of `=`, so that its value has to be read
+/// behind it; takes too many rather than too few.
+pub(crate) fn may_name_secret(key: &str) -> bool {
+    const MARKS: &[&str] = &[
+        "auth",
+        "bearer",
+        "clave",
+        "code",
+        "cookie",
+        "credential",
+        "cvc",
+        "cvv",
+        "dsn",
+        "jwt",
+        "key",
+        "kod",
+        "nonce",
+        "otp",
+        "pin",
+        "secret",
+        "session",
+        "sid",
+        "sig",
+        "token",
+    ];
+    let letters = key.chars().filter(|c| !"-_ .".contains(*c));
+    let plain: String = letters.flat_map(char::to_lowercase).collect();
+    let any = |names: &[&str]| names.iter().any(|name| plain.contains(name));
+    any(MARKS) || any(PASSWORD_KEYS)
 }
 
 /// What a text is that is the whole value of such a key, and with what confidence.
@@ -137,6 +193,9 @@ pub(crate) fn under_key(key: &str, value: &str) -> Option<(Label, u8)> {
         let words = value.split(' ').count();
         let secret = worth >= Worth::Word && !echoes(value) && words <= 6;
         return secret.then_some((Label::PASSWORD, 88));
+    }
+    if !ends_with(key, TOKEN_KEYS) {
+        return is_bare_key(value).then_some((Label::API_KEY, 82));
     }
     let held = worth == Worth::Random || (worth == Worth::Chosen && value.len() >= 8);
     (held && !value.contains(' ') && !looks_like_place(value)).then_some((Label::API_KEY, 88))

@@ -379,3 +379,120 @@ fn texts_that_are_gathered_first_lead_to_the_same_bytes() {
     };
     assert_eq!(redacted(true), redacted(false));
 }
+
+#[test]
+fn a_name_beside_a_value_is_its_key() {
+    let mut session = Session::new();
+    for (json, value) in [
+        (
+            r#"{"env":[{"name":"DB_PASSWORD","value":"hunter2x9"},{"name":"MODE","value":"fast2x9"}]}"#,
+            "hunter2x9",
+        ),
+        (
+            r#"{"Value":"hunter2x9","Name":"/prod/db/password"}"#,
+            "hunter2x9",
+        ),
+        (
+            r#"[{"ParameterKey":"DBPassword","ParameterValue":"hunter2x9"}]"#,
+            "hunter2x9",
+        ),
+        (
+            r#"{"label":"Date of birth","values":["1990-01-02"]}"#,
+            "1990-01-02",
+        ),
+        (
+            r#"{"headers":[{"name":"X-Api-Key","value":"zX81kk29QpLm44Rt"}]}"#,
+            "zX81kk29QpLm44Rt",
+        ),
+        (r#"{"key":"last_name","value":"okonjo"}"#, "okonjo"),
+        (
+            r#"{"STRIPE_KEY":"zX81kk29QpLm44RtAA"}"#,
+            "zX81kk29QpLm44RtAA",
+        ),
+    ] {
+        let out = redact(&mut session, json);
+        assert_eq!(out, json.replace(value, &token(&session, value)), "{json}");
+    }
+    let other = r#"{"name":"password","content":"fast2x9","items":[{"value":"slow2x9"}]}"#;
+    assert_eq!(redact(&mut session, other), other);
+}
+
+#[test]
+fn a_name_that_the_policy_knows_is_a_key_beside_a_value() {
+    let policy = "[[field]]\nkeys = ['badge']\nlabel = 'BADGE'";
+    let mut session = Session::with(policy);
+    let out = redact(&mut session, r#"{"field":"Badge","value":"blue heron"}"#);
+    let token = token(&session, "blue heron");
+    assert_eq!(
+        out,
+        format!("{{\"field\":\"Badge\",\"value\":\"{token}\"}}")
+    );
+}
+
+/// What stands behind a name in a text stands under it in JSON.
+#[test]
+fn a_key_names_its_value_as_it_does_in_text() {
+    let keys = [
+        "pw",
+        "clave",
+        "senha",
+        "kennwort",
+        "pin",
+        "otp",
+        "credentials",
+        "auth",
+        "bearer",
+        "session",
+        "Set-Cookie",
+        "cookie",
+        "sid",
+        "jwt",
+        "dsn",
+        "sig",
+        "nonce",
+        "signing_key",
+        "encryption_key",
+        "license_key",
+        "master_key",
+        "storage_key",
+        "Authorization",
+        "proxy-authorization",
+        "db_password",
+        "stripe_key",
+        "access_token",
+        "token_prod",
+        "mode",
+        "primary_key",
+        "author",
+    ];
+    let values = [
+        "hunter2x9",
+        "zX81kk29QpLm44RtAA",
+        "Basic bGVuYTpzZWNyZXQ=",
+        "4711",
+        "A0750176",
+        "session=zX81kk29QpLm44RtAA; Path=/",
+        "rotweiler",
+    ];
+    let engine = crate::Engine::new(&crate::Policy::default()).unwrap();
+    let find = |text: &str, key| {
+        let direction = Direction::Prompt;
+        engine.find(text, Field { key, direction }).unwrap()
+    };
+    let mut found = 0;
+    for key in keys {
+        for value in values {
+            let text = format!("{key}: {value}");
+            let before = key.len() + 2;
+            for named in find(&text, None) {
+                let spans = find(value, Some(key));
+                let covered = spans.iter().any(|span| {
+                    span.start + before <= named.start && named.end <= span.end + before
+                });
+                assert!(covered, "{text}: {named:?}, {spans:?}");
+                found += 1;
+            }
+        }
+    }
+    assert!(found > 60, "{found}");
+}

@@ -280,3 +280,11 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_name_beside_a_value_is_its_key() {
+    let session = Session::new();
+    let json = "[{\"name\":\"DB_PASSWORD\",\"value\":\"hunter2x9\"},{\"name\":\"MODE\",\"value\":\"fast2x9\"}]";
+    let shown = session.arguments(json, &["hunter"]);
+    assert_eq!(shown, json.replace("hunter2x9", "<PASSWORD>"));
+}
