@@ -24,7 +24,8 @@ pub(super) struct Format {
     /// Whether the head tells by itself what it is: the others begin like words of other names
     /// (`cache-key-9f86…`), so they do not begin behind `_` or `-`.
     pub(super) own: bool,
-    /// Who says so: a page of the issuer's, or a public rule set and its name for it.
+    /// Who says so: a page or a file of the issuer's, a public rule set and its name for it, or
+    /// that nobody who does was found.
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "read by people, and held by a test")
