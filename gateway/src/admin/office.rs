@@ -17,6 +17,7 @@ use crate::{
     registry::{CachePolicy, Condition, Database, EmbeddedRegistry, Keyring, Registry},
     session::{
         self, Journal, Logged, Sessions,
+        blobs::EmbeddedBlobs,
         index::EmbeddedIndex,
         store::{EmbeddedStore, SharedStore},
     },
@@ -278,6 +279,7 @@ impl Vault {
         let sessions = Sessions::new(session::Parts {
             store,
             registry: Arc::clone(&self.registry),
+            blobs: Arc::new(EmbeddedBlobs::new(Arc::clone(&self.database))),
             index: Arc::new(EmbeddedIndex::new(
                 Arc::clone(&self.database),
                 Arc::clone(&self.clock),

@@ -6,6 +6,7 @@ use gatehouse_ledger::event::{Builder, Event, MAX_INTEGER};
 use gatehouse_redactor::Label;
 
 use super::parts::{BuildError, Draft, Link, Source, StateKey, Subject, Who, counts, is_word};
+use super::state::Proposed;
 
 /// `exchange.admitted`: durable before the first byte goes to a provider.
 pub struct Admitted<'a> {
@@ -147,6 +148,8 @@ pub struct Settled<'a> {
     pub settled_uusd: Option<u64>,
     /// What was found in, masked in and restored into the reply.
     pub reply: Reply<'a>,
+    /// The change of phase that the model proposed.
+    pub phase: Option<Proposed<'a>>,
     /// Keyed digest of the reply's bytes as the provider sent them.
     pub upstream_digest: Option<[u8; 32]>,
     /// From the admission to this record, in microseconds.
@@ -272,6 +275,7 @@ impl Settled<'_> {
                 .object("budget", |b| _ = b.integer("settled_uusd", settled));
         }
         draft.put().object("reply", |reply| self.reply.write(reply));
+        self.phase.iter().for_each(|it| it.write(&mut draft));
         if let Some(digest) = &self.upstream_digest {
             draft.put().hex("up_h", digest);
         }

@@ -12,6 +12,7 @@ mod owed;
 mod parts;
 mod pledge;
 mod session;
+mod state;
 #[cfg(test)]
 mod tests;
 
@@ -26,3 +27,4 @@ pub use owed::Later;
 pub use parts::{BuildError, Link, Source, StateKey, Subject, Who};
 pub use pledge::Pledge;
 pub use session::{AuditGap, SessionEnd, SessionEnding, SessionOpen};
+pub use state::{Proposed, StateChange, StateKind};

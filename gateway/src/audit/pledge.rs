@@ -89,6 +89,7 @@ impl Drop for Pledge {
                 restored: &[],
                 unresolved: 0,
             },
+            phase: None,
             upstream_digest: None,
             duration_us: u64::try_from(self.elapsed().as_micros()).unwrap_or(u64::MAX),
         };

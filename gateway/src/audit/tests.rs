@@ -140,6 +140,7 @@ fn a_settlement_says_what_went_where() {
                 restored,
                 unresolved: 0,
             },
+            phase: None,
             upstream_digest: None,
             duration_us: 1234,
         }

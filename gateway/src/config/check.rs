@@ -95,6 +95,7 @@ impl<'e> Check<'e> {
         let timeouts = self.timeouts(&raw.timeouts);
         let limits = self.limits(&raw.limits);
         let sessions = self.sessions(&raw.sessions);
+        let phases = self.phases(raw.sessions.phases.as_ref());
         self.keys(&raw.keys);
         let ledger = self.ledger(&raw.ledger);
         let log = log(&raw.log);
@@ -116,6 +117,7 @@ impl<'e> Check<'e> {
                 timeouts,
                 limits,
                 sessions,
+                phases: Arc::new(phases),
                 ledger,
                 log,
             }),

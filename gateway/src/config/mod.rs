@@ -9,6 +9,7 @@ mod check;
 mod fault;
 mod load;
 mod model;
+mod phases;
 mod provider;
 mod raw;
 mod redaction;
@@ -29,6 +30,7 @@ use http::Uri;
 pub use fault::{Fault, Faults};
 pub use load::{Environment, Overrides};
 pub(crate) use model::needs as needs_model;
+pub use phases::Phases;
 pub use tls::{Contents, Identity, Tls, TlsFiles};
 pub use value::{Glob, valid_tenant};
 
@@ -55,6 +57,8 @@ pub struct Config {
     pub limits: Limits,
     /// How long sessions live, and how their turns wait for each other.
     pub sessions: Sessions,
+    /// The phases that sessions go through.
+    pub phases: Arc<Phases>,
     /// The audit log.
     pub ledger: Ledger,
     /// The operator's log.

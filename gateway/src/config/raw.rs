@@ -90,6 +90,15 @@ pub(super) struct RawSessions {
     pub(super) wait: Option<String>,
     pub(super) continuity: Option<bool>,
     pub(super) require_session: Option<bool>,
+    pub(super) phases: Option<RawPhases>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawPhases {
+    pub(super) initial: Option<String>,
+    pub(super) next: BTreeMap<String, Vec<String>>,
+    pub(super) by_model: Vec<String>,
 }
 
 #[derive(Default, Deserialize)]

@@ -358,3 +358,24 @@ fn a_policy_that_says_something_in_vain_is_at_fault_where_it_does() {
     assert!(found.starts_with("policy.toml: rule[0].labl: "), "{found}");
     assert_eq!(found.lines().count(), 1, "{found}");
 }
+
+#[test]
+fn phases_are_a_table_of_what_may_follow_which() {
+    let with = |table: &str| format!("{MINIMAL}[sessions.phases]\n{table}");
+    let config = parse(&with(
+        "initial = 'a'\nby_model = ['b']\nnext = { a = ['b'], b = [] }",
+    ));
+    let phases = config.unwrap_or_else(|faults| panic!("{faults}")).phases;
+    assert_eq!(phases.initial.as_deref(), Some("a"));
+    assert!(phases.next["a"].contains("b") && phases.next["b"].is_empty());
+    let bare = parse(MINIMAL).unwrap_or_else(|faults| panic!("{faults}"));
+    assert_eq!(*bare.phases, Phases::default());
+
+    let wrong = "initial = 'c'\nby_model = ['d']\nnext = { a = ['e'], 'x y' = [] }";
+    let found = faults(&with(wrong)).join("\n");
+    for path in ["next.x y", "next.a", "initial", "by_model"] {
+        let path = format!("sessions.phases.{path}");
+        assert!(found.contains(&path), "{path}: {found}");
+    }
+    assert_eq!(faults(&with("next = {}")).len(), 2);
+}

@@ -18,6 +18,7 @@ use crate::config::Provider;
 use crate::protocol::{Facts, Protocol};
 use crate::provider;
 use crate::reject::Rejection;
+use crate::relay;
 use crate::session::{Continuity, Turn};
 
 /// A request that the log holds.
@@ -40,7 +41,8 @@ impl Gateway {
         request: Screened,
     ) -> Result<Admitted, Box<Refusal>> {
         let mut parts = request.into_parts();
-        let (provider, event) = match self.event(protocol, &parts).await {
+        let event = self.event(protocol, &parts).await;
+        let (provider, event) = match event.and_then(|found| brought(&mut parts).map(|()| found)) {
             Ok(found) => found,
             Err(rejection) => {
                 return Err(held_refusal(
@@ -150,6 +152,13 @@ impl Gateway {
         .map_err(|error| book_refusal(&error.into()))?;
         Ok((Arc::clone(provider), event))
     }
+}
+
+/// Notes the results of tools that the request brings.
+fn brought(parts: &mut Parts) -> Result<(), Rejection> {
+    let seen = relay::results_seen(&parts.facts.brought);
+    let noted = parts.turn.saw_results(&seen);
+    noted.map_err(|error| session_refusal(&error))
 }
 
 /// The values that the reply may hold again. Where the caller did not send the session's id, those are

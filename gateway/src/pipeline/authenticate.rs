@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::HeaderMap;
 use hyper::body::Incoming;
 use tokio::time::Instant;
 
 use super::Gateway;
 use super::inbound::{Head, Inbound};
-use super::receive::{drain, read};
+use super::receive::{acceptable, drain, read};
 use super::refuse::{Refusal, refusal};
 use crate::auth::Caller;
 use crate::reject::{Code, Rejection};
@@ -52,6 +53,33 @@ impl Authenticated {
     /// Who calls.
     pub fn caller(&self) -> &Caller {
         &self.caller
+    }
+
+    /// The request's id.
+    pub fn id(&self) -> &str {
+        self.head.id.as_str()
+    }
+
+    /// Its W3C trace id.
+    pub fn trace(&self) -> Option<[u8; 16]> {
+        self.head.trace.as_ref().and_then(|trace| trace.bytes())
+    }
+
+    /// Its head.
+    pub fn headers(&self) -> &HeaderMap {
+        &self.head.headers
+    }
+
+    /// Reads the JSON body of a request of our own API, if its head says nothing else of it.
+    ///
+    /// # Errors
+    /// What to answer with, on a connection that is closed then.
+    pub async fn json_body(&mut self, cap: usize, idle: Duration) -> Result<Bytes, Rejection> {
+        let body = match acceptable(&self.head.headers) {
+            Ok(()) => self.small_body(cap, idle).await,
+            Err(code) => Err(code),
+        };
+        body.map_err(|code| Rejection::new(code).closing())
     }
 
     /// Reads the small body of a request of our own API.

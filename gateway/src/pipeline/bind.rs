@@ -9,7 +9,7 @@ use super::Gateway;
 use super::evidence::Shown;
 use super::inbound::Head;
 use super::receive::Received;
-use super::refuse::{Refusal, absent_refusal, refusal};
+use super::refuse::{Refusal, absent_refusal, held_refusal, refusal, session_refusal};
 use crate::auth::Caller;
 use crate::protocol::{Facts, Protocol, Said, conversation};
 use crate::reject::{Code, Rejection};
@@ -66,15 +66,20 @@ impl Gateway {
             }
             None => self.sessions.turn(&caller, None).await,
         };
-        match turn {
-            Ok(turn) => Ok(Bound {
+        let turn = match turn {
+            Ok(turn) => turn,
+            Err(error) => return Err(absent_refusal(head, caller, error)),
+        };
+        match turn.state().is_paused() {
+            Ok(false) => Ok(Bound {
                 head,
                 caller,
                 body,
                 facts,
                 turn,
             }),
-            Err(error) => Err(absent_refusal(head, caller, error)),
+            Ok(true) => Err(held_refusal(head, caller, turn, Code::SessionPaused.into())),
+            Err(error) => Err(held_refusal(head, caller, turn, session_refusal(&error))),
         }
     }
 }

@@ -47,6 +47,7 @@ impl Gateway {
             trace: trace.as_deref(),
             body,
         };
+        let progress = self.sessions.report(turn.reference(), head.id.as_str());
         let mut guard = Guard::new(self.config.sessions.lease, deadline, self.cut.clone());
         let sending = self.upstream.send(outgoing);
         let sent = guard
@@ -55,6 +56,7 @@ impl Gateway {
         let answer = sent.and_then(|sent| sent.map_err(unreplied));
         if answer.is_ok() {
             self.metrics.first_byte(protocol.api(), pledge.elapsed());
+            progress.replying();
         }
         let trace = head.trace.as_ref().and_then(|trace| trace.bytes());
         let (request, started) = (head.id, head.started);
@@ -67,6 +69,7 @@ impl Gateway {
             started,
             deadline,
             pledge,
+            progress: Arc::new(progress),
         };
         Forwarded {
             exchange: Exchange { admitted, answer },

@@ -127,7 +127,8 @@ impl Gateway {
         Ok(self.relay(protocol, request)) // restore; then settle, persist, record
     }
 
-    fn json_limits(&self) -> Limits {
+    /// How deep and how wide JSON may be.
+    pub fn json_limits(&self) -> Limits {
         Limits {
             depth: self.config.limits.depth,
             leaves: self.config.limits.leaves,
@@ -147,6 +148,7 @@ impl Gateway {
             timeouts: self.config.timeouts,
             limits: self.config.limits,
             lease: self.config.sessions.lease,
+            phases: Arc::clone(&self.config.phases),
             cut: self.cut.clone(),
             protocol,
         };

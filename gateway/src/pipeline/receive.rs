@@ -79,7 +79,7 @@ impl Received {
 }
 
 /// Only plain JSON bodies. A missing content type is taken for it, since the body is parsed anyway.
-fn acceptable(headers: &HeaderMap) -> Result<(), Code> {
+pub(super) fn acceptable(headers: &HeaderMap) -> Result<(), Code> {
     if headers
         .get_all(CONTENT_ENCODING)
         .iter()

@@ -169,6 +169,7 @@ pub(super) fn session_refusal(error: &SessionError) -> Rejection {
     Rejection::new(match error {
         SessionError::Busy => Code::SessionBusy,
         SessionError::Conflict => Code::SessionConflict,
+        SessionError::Newer => Code::SessionNewer,
         SessionError::NotFound(_) => Code::SessionNotFound,
         SessionError::Damaged | SessionError::Keys(_) | SessionError::Store(_) => {
             Code::SessionUnavailable

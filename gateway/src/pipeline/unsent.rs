@@ -79,6 +79,7 @@ impl Unsent {
                 restored: &[],
                 unresolved: 0,
             },
+            phase: None,
             upstream_digest: None,
             duration_us: micros(pledge.elapsed()),
         };

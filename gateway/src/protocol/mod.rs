@@ -4,6 +4,7 @@
 //! field: a field that a provider adds tomorrow is text, and is searched.
 
 mod anthropic;
+mod calls;
 mod history;
 mod openai_chat;
 mod place;
@@ -11,6 +12,7 @@ mod place;
 mod tests;
 
 pub use anthropic::Anthropic;
+pub use calls::{Brought, Called, brought, called};
 pub use history::{Conversation, Said, Spoken, conversation, is_system};
 pub use openai_chat::OpenAiChat;
 pub use place::{Place, Step};
@@ -29,6 +31,8 @@ pub struct Facts {
     pub stream: bool,
     /// Whether the caller asked for usage in its stream; only then is it shown there.
     pub usage_wanted: bool,
+    /// The results of tools that the request brings.
+    pub brought: Vec<Brought>,
 }
 
 /// Text fragments that belong together, in one reply: a choice or content block, and its field.
@@ -150,6 +154,8 @@ pub struct Usage {
 pub struct Memory {
     /// Names of the tools whose arguments a channel carries.
     pub tools: std::collections::BTreeMap<ChannelId, String>,
+    /// Ids of the tool calls that they carry.
+    pub calls: std::collections::BTreeMap<ChannelId, String>,
     /// The members that identify a chunk (`id`, `created`, `model`), as raw JSON.
     pub identity: Vec<(&'static str, String)>,
 }

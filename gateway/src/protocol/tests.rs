@@ -130,6 +130,7 @@ fn usage_is_asked_for_by_one_member_and_nothing_else_changes() {
             model: "m".into(),
             stream: true,
             usage_wanted: false,
+            brought: Vec::new(),
         };
         let mut splice = Splice::new(&document);
         assert_eq!(OpenAiChat.adjust(&document, &facts, &mut splice), added);
@@ -144,6 +145,7 @@ fn parts(protocol: &dyn Protocol, json: &str) -> Vec<(String, Part)> {
         model: "m".into(),
         stream: true,
         usage_wanted: true,
+        brought: Vec::new(),
     };
     document
         .leaves()

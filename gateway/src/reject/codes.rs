@@ -120,8 +120,14 @@ codes! {
     SessionConflict = "session_conflict", 409, Caller, Retry::No, "The session was changed by another request";
     /// The session holds as many values as it may; a new one has room.
     SessionFull = "session_full", 409, Policy, Retry::No, "The session holds too many values; open a new one";
+    /// A later release of the gateway wrote the session's state; a replica of that release can use it.
+    SessionNewer = "session_newer", 503, Gateway, Retry::After(1), "The session was written by a later release of the gateway";
     /// Unknown, foreign, expired and revoked look the same.
     SessionNotFound = "session_not_found", 404, Caller, Retry::No, "There is no such session";
+    /// The session waits for no answer.
+    SessionNotPaused = "session_not_paused", 409, Caller, Retry::No, "The session does not wait for an answer";
+    /// The session waits for its user's answer; no model is called until it is resumed.
+    SessionPaused = "session_paused", 409, Caller, Retry::No, "The session waits for an answer; resume it first";
     /// The configuration asks for a session id, and there is none.
     SessionRequired = "session_required", 400, Caller, Retry::No, "A session_id is required";
     /// The session store or its keys cannot be used.
@@ -130,6 +136,14 @@ codes! {
     ShuttingDown = "shutting_down", 503, Gateway, Retry::After(1), "The gateway is stopping";
     /// Signed thinking came back changed and holds a value that must not leave.
     SignedContentChanged = "signed_content_changed", 400, Caller, Retry::No, "A signed block is not what the provider sent in this session";
+    /// The session's state has no room for more of this.
+    StateFull = "state_full", 409, Policy, Retry::No, "The session's state has no room for more of this";
+    /// The session is there; the checkpoint, artifact or tool result is not.
+    StateItemUnknown = "state_item_unknown", 404, Caller, Retry::No, "The session has no such item";
+    /// The policy's table, or the life of a tool's result, does not allow this change.
+    TransitionRefused = "transition_refused", 409, Policy, Retry::No, "The state does not allow this change";
+    /// The session's state is of another version than `If-Match` names.
+    VersionMismatch = "version_mismatch", 412, Caller, Retry::No, "The session's state has another version";
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! in a destructor.
 
 mod finish;
+mod seen;
 mod settle;
 mod slot;
 mod stream;
@@ -15,17 +16,18 @@ use gatehouse_redactor::{Engine, Policy, Vault};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+pub use seen::results_seen;
 pub use slot::{Answered, ReplySlot};
 
 use self::settle::Settlement;
 use crate::audit::Pledge;
-use crate::config::{Limits, Timeouts};
+use crate::config::{Limits, Phases, Timeouts};
 use crate::model::Verdicts;
 use crate::protocol::{Facts, Protocol};
 use crate::provider::Answer;
 use crate::reject::{Code, Rejection};
 use crate::screen::ReplySearch;
-use crate::session::Turn;
+use crate::session::{Reporting, Turn};
 use crate::telemetry::{Metrics, RequestId};
 
 /// An admitted exchange that a provider was sent.
@@ -54,6 +56,8 @@ pub struct Admitted {
     pub deadline: Instant,
     /// That it will be settled.
     pub pledge: Pledge,
+    /// How far it is, for those who ask.
+    pub progress: Arc<Reporting>,
 }
 
 /// What a relay reads an answer with.
@@ -69,7 +73,8 @@ struct Rest {
 
 impl Admitted {
     /// What settles the exchange, and the rest.
-    fn split(self) -> (Settlement, Rest) {
+    fn split(mut self) -> (Settlement, Rest) {
+        let brought = std::mem::take(&mut self.facts.brought);
         let session = Some(self.turn.reference().to_owned());
         let listens = self.turn.follows();
         let settlement = Settlement {
@@ -78,6 +83,8 @@ impl Admitted {
             turn: self.turn,
             started: self.started,
             pledge: self.pledge,
+            progress: self.progress,
+            brought,
         };
         let rest = Rest {
             facts: self.facts,
@@ -132,6 +139,8 @@ pub struct Shared {
     pub limits: Limits,
     /// How long a turn holds its session without renewing.
     pub lease: Duration,
+    /// The phases of sessions.
+    pub phases: Arc<Phases>,
     /// Ends every exchange: the gateway stops.
     pub cut: CancellationToken,
     /// The caller's protocol.

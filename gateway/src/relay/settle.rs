@@ -1,19 +1,22 @@
 //! `exchange.settled`: one record for every exchange that was admitted, in every ending.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_redactor::Label;
 use tokio::time::Instant;
 
 use super::Shared;
+use super::seen::proposed;
 use crate::audit::{
     BuildError, Destination, Ending, Event, Pledge, Reply, Restored, Settled, Subject, Usage,
 };
-use crate::protocol::Usage as Counted;
+use crate::protocol::{Brought, Usage as Counted};
 use crate::reject::Code;
 use crate::screen::Findings;
-use crate::session::{SessionError, Turn};
+use crate::session::typed::PhaseSeen;
+use crate::session::{Reporting, SessionError, Turn};
 use crate::telemetry::{Outcome, RequestId};
 
 /// What all endings of one exchange have in common.
@@ -23,6 +26,9 @@ pub(super) struct Settlement {
     pub(super) turn: Turn,
     pub(super) started: Instant,
     pub(super) pledge: Pledge,
+    pub(super) progress: Arc<Reporting>,
+    /// The results of tools that the request brought.
+    pub(super) brought: Vec<Brought>,
 }
 
 /// How it ended.
@@ -54,10 +60,11 @@ impl Settlement {
             Box::pin(self.turn.heard(reply)).await;
         }
         self.count(shared, &findings, end);
-        let event = self.event(&findings, end).or_else(|error| {
+        let phase = self.saw(shared, &findings.calls, end.ending == Ending::Done);
+        let event = self.event(&findings, phase.as_ref(), end).or_else(|error| {
             // That it ended is worth more than what was in it.
             tracing::error!(request = self.request.as_str(), %error, "settled without counts");
-            self.event(&Findings::default(), end)
+            self.event(&Findings::default(), phase.as_ref(), end)
         });
         let Ok(event) = event else {
             // The pledge says at least that it ended.
@@ -76,7 +83,12 @@ impl Settlement {
         })
     }
 
-    fn event(&self, findings: &Findings, end: End) -> Result<Event, BuildError> {
+    fn event(
+        &self,
+        findings: &Findings,
+        phase: Option<&PhaseSeen>,
+        end: End,
+    ) -> Result<Event, BuildError> {
         let restored = restored(findings);
         Settled {
             request: self.request.as_str(),
@@ -97,6 +109,7 @@ impl Settlement {
                 restored: &restored,
                 unresolved: u64::from(findings.receipt.unresolved),
             },
+            phase: phase.map(proposed),
             upstream_digest: None,
             duration_us: micros(self.pledge.elapsed()),
         }

@@ -1,6 +1,7 @@
 //! Replies that are delivered as events: each is searched as it comes, what is undecided is held,
 //! and the last one waits for the record. A stream that does not end well never ends cleanly.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -15,7 +16,7 @@ use crate::protocol::Role;
 use crate::provider::Answer;
 use crate::reject::{Code, Rejection, Shape, reported};
 use crate::screen::{Names, ReplySearch, aside};
-use crate::session::Turn;
+use crate::session::{Reporting, Turn};
 use crate::wire::body::{Aborted, Part, ReplyBody};
 use crate::wire::sse::{self, Event, Item, Reader};
 
@@ -36,6 +37,7 @@ struct Channel<'s> {
     idle: Duration,
     /// Whether the model reads along, which takes its time.
     is_read: bool,
+    progress: Arc<Reporting>,
 }
 
 /// Runs an exchange whose reply is an event stream.
@@ -50,6 +52,7 @@ pub(super) async fn run(admitted: Admitted, mut answer: Answer, shared: &Shared,
         guard: Guard::new(shared.lease, rest.deadline, shared.cut.clone()),
         idle: shared.timeouts.idle,
         is_read: shared.is_read(),
+        progress: Arc::clone(&settlement.progress),
     };
     let finish = if slot.answer(events(body), rest.session.clone()) {
         channel.pump(&mut answer, &mut settlement.turn).await
@@ -128,6 +131,7 @@ impl Channel<'_> {
         out: &mut BytesMut,
         names: &Names<'_>,
     ) -> Option<Finish<Bytes>> {
+        self.progress.came(0, bytes.len());
         if self.reader.push(bytes).is_err() {
             return Some(Finish::Broken(Code::ProviderTooLarge.into()));
         }
@@ -150,6 +154,7 @@ impl Channel<'_> {
         out: &mut BytesMut,
         names: &Names<'_>,
     ) -> Result<Option<Finish<Bytes>>, Rejection> {
+        self.progress.came(1, 0);
         let flow = self.search.event(event, names)?;
         out.extend_from_slice(&flow.frames);
         let held = flow.held.unwrap_or_default();

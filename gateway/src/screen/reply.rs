@@ -1,6 +1,7 @@
 //! The reply's side. Whole replies and stream events go through the same walk, and a whole text is
 //! a channel that gets one fragment, so what a caller sees cannot depend on how it was delivered.
 
+mod calls;
 mod events;
 mod heads;
 mod names;
@@ -20,9 +21,11 @@ use self::pieces::Pieces;
 use self::told::{Called, Told};
 use super::finished;
 use crate::protocol::{
-    ChannelId, Closes, Facts, FieldId, Memory, Part, Place, Protocol, Spoken, Usage,
+    Called as Call, ChannelId, Closes, Facts, FieldId, Memory, Part, Place, Protocol, Spoken,
+    Usage, called,
 };
 use crate::reject::{Code, Rejection, Shape};
+use crate::session::typed::PHASE_TOOL;
 use crate::wire::sse;
 
 /// What a reply turned out to hold.
@@ -38,6 +41,8 @@ pub struct Findings {
     pub usage: Usage,
     /// What the model said, as the caller is shown it, if it was listened for and can be recognised.
     pub said: Option<[u8; 32]>,
+    /// The tools that the model called.
+    pub calls: Vec<Call>,
 }
 
 /// The search of one reply.
@@ -68,6 +73,8 @@ pub struct ReplySearch<'s> {
     plain: HashSet<String>,
     /// What the caller is shown of the model's words.
     spoken: Option<Spoken>,
+    /// Arguments of the gateway's own tool.
+    proposed: BTreeMap<ChannelId, String>,
 }
 
 /// What one walk over a document keeps in hand.
@@ -118,6 +125,7 @@ impl<'s> ReplySearch<'s> {
             findings: Findings::default(),
             plain: HashSet::new(),
             spoken: None,
+            proposed: BTreeMap::new(),
         }
     }
 
@@ -148,6 +156,7 @@ impl<'s> ReplySearch<'s> {
         let document = self.parse(body)?;
         let root = document.root();
         self.protocol.usage(root, &mut self.findings.usage);
+        self.findings.calls = called(root, PHASE_TOOL);
         let mut splice = Splice::new(&document);
         let walk = Walk {
             table: Table::Whole,
@@ -167,6 +176,7 @@ impl<'s> ReplySearch<'s> {
 
     /// The end of the search.
     pub fn into_findings(mut self) -> Findings {
+        let calls = self.streamed_calls();
         let channels = self.channels.values().map(Channel::receipt);
         let pieces = self.pieces.values().map(Pieces::receipt);
         let told = self.told.iter().map(Told::receipt);
@@ -180,6 +190,7 @@ impl<'s> ReplySearch<'s> {
             }
             self.findings.said = spoken.finish();
         }
+        self.findings.calls.extend(calls);
         self.findings
     }
 
@@ -298,9 +309,7 @@ impl<'s> ReplySearch<'s> {
         } else {
             self.channels.insert(id, channel);
         }
-        if let Some(spoken) = &mut self.spoken {
-            spoken.hear(id, &shown);
-        }
+        self.hear(id, &shown);
         if shown != text {
             splice.set_text(node, &shown);
         }
@@ -331,9 +340,7 @@ impl<'s> ReplySearch<'s> {
             let held = channel.finish(&self.context(names)).map_err(blocked)?;
             self.findings.receipt.add(channel.receipt());
             if !held.is_empty() {
-                if let Some(spoken) = &mut self.spoken {
-                    spoken.hear(id, &held);
-                }
+                self.hear(id, &held);
                 let (name, data) = self.protocol.delta(id, &held, &self.memory);
                 frames.extend_from_slice(&sse::write(name.map(str::as_bytes), &data));
             }

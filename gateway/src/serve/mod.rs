@@ -9,6 +9,7 @@ mod model;
 mod route;
 mod sessions;
 mod start;
+mod state;
 #[cfg(test)]
 mod tests;
 mod tls;

@@ -5,11 +5,12 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
-use super::sessions;
+use super::state::Place;
+use super::{sessions, state};
 use crate::pipeline::{Gateway, Inbound, ReplySlot};
 use crate::protocol::{self, Protocol};
 use crate::provider;
@@ -27,6 +28,7 @@ enum Route {
     Models(Shape),
     Sessions,
     Session(String),
+    State(String, Place),
     Unknown(Shape),
 }
 
@@ -46,7 +48,13 @@ impl Route {
                 Some(reference) if !reference.is_empty() && !reference.contains('/') => {
                     Self::Session(reference.to_owned())
                 }
-                _ => Self::Unknown(protocol::nearest_shape(path)),
+                Some(rest) => match rest.split_once('/').map(|(of, part)| (of, Place::of(part))) {
+                    Some((reference, Some(place))) if !reference.is_empty() => {
+                        Self::State(reference.to_owned(), place)
+                    }
+                    _ => Self::Unknown(protocol::nearest_shape(path)),
+                },
+                None => Self::Unknown(protocol::nearest_shape(path)),
             },
         }
     }
@@ -55,17 +63,24 @@ impl Route {
         match self {
             Self::Exchange(protocol) => protocol.shape(),
             Self::Models(shape) | Self::Unknown(shape) => *shape,
-            Self::Sessions | Self::Session(_) => Shape::OpenAi,
+            Self::Sessions | Self::Session(_) | Self::State(..) => Shape::OpenAi,
+        }
+    }
+
+    /// The methods that it takes, as `Allow` names them; `None` where there is nothing.
+    fn methods(&self) -> Option<&'static str> {
+        match self {
+            Self::Exchange(_) | Self::Sessions => Some("POST"),
+            Self::Models(_) => Some("GET"),
+            Self::Session(_) => Some("GET, DELETE"),
+            Self::State(_, place) => Some(place.methods()),
+            Self::Unknown(_) => None,
         }
     }
 
     fn allows(&self, method: &Method) -> bool {
-        match self {
-            Self::Exchange(_) | Self::Sessions => method == Method::POST,
-            Self::Models(_) => method == Method::GET,
-            Self::Session(_) => method == Method::GET || method == Method::DELETE,
-            Self::Unknown(_) => true,
-        }
+        let methods = self.methods();
+        methods.is_none_or(|methods| methods.split(", ").any(|it| it == method.as_str()))
     }
 }
 
@@ -106,9 +121,13 @@ async fn dispatch(
         return gateway.turn_away(inbound, rejection).await;
     }
     if !route.allows(inbound.method()) {
-        return gateway
-            .turn_away(inbound, Code::MethodNotAllowed.into())
-            .await;
+        let refused = Rejection::new(Code::MethodNotAllowed);
+        let mut response = gateway.turn_away(inbound, refused).await;
+        if let Some(methods) = route.methods() {
+            let methods = HeaderValue::from_static(methods);
+            response.headers_mut().insert(ALLOW, methods);
+        }
+        return response;
     }
     match route {
         Route::Exchange(protocol) => {
@@ -139,6 +158,9 @@ async fn dispatch(
         },
         Route::Sessions => sessions::open(&gateway, inbound).await,
         Route::Session(reference) => sessions::one(&gateway, inbound, &reference).await,
+        Route::State(reference, place) => {
+            Box::pin(state::one(&gateway, inbound, &reference, &place)).await
+        }
         Route::Unknown(_) => gateway.turn_away(inbound, Code::RouteUnknown.into()).await,
     }
 }

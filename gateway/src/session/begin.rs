@@ -7,15 +7,13 @@ use gatehouse_envelope::{
     random,
     secret::Secret,
 };
-use zeroize::Zeroizing;
 
 use super::{
-    Continuity, SessionError, SessionState, Sessions, SignedBlocks,
-    continuity::History,
+    Continuity, SessionError, SessionState, Sessions,
     turn::{Location, Turn},
 };
 use crate::{
-    audit::{Event, Link, SessionOpen, StateKey, Subject, Who},
+    audit::{Event, SessionOpen, StateKey, Subject, Who},
     auth::Caller,
     clock::later,
 };
@@ -37,19 +35,8 @@ impl Sessions {
         let location = locate(tenant_key, &digest);
         let (keys, wrapped) = tenant_key.new_session(&location.reference)?;
         let created_us = self.shared.clock.utc_us();
-        let state = SessionState {
-            id_digest: digest,
-            principal: caller.principal(),
-            created_us,
-            absolute_us: later(created_us, self.shared.limits.absolute),
-            link: Link::START,
-            gaps: Vec::new(),
-            steps: 0,
-            vault: Zeroizing::default(),
-            signed: SignedBlocks::default(),
-            verdicts: Vec::new(),
-            history: History::default(),
-        };
+        let absolute_us = later(created_us, self.shared.limits.absolute);
+        let state = SessionState::new(digest, caller.principal(), created_us, absolute_us);
         let names = self.log_names(&caller.tenant).await?;
         let event = SessionOpen {
             subject: subject(&location.reference),

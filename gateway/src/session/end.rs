@@ -6,6 +6,7 @@ use super::{
     find::view,
     store::{Acquired, Durable},
     turn::Location,
+    typed::parts::prefix,
 };
 use crate::{
     audit::{AuditGap, BuildError, Event, Link, SessionEnd, SessionEnding},
@@ -96,7 +97,7 @@ impl Sessions {
     ) -> Result<(), SessionError> {
         let location = self.find(reference).await?;
         match self.end(location.clone(), ending).await {
-            Err(SessionError::Damaged) if ending == SessionEnding::Erased => {
+            Err(SessionError::Damaged | SessionError::Newer) if ending == SessionEnding::Erased => {
                 self.destroy_key(&location).await
             }
             done => done,
@@ -189,6 +190,11 @@ impl Sessions {
         self.destroy_key(&location).await?;
         let removed = shared.store.remove(&location.name, fence, row.version);
         removed.await?;
+        // Nobody can open them any more, so what is left of them is only room.
+        if let Err(error) = shared.blobs.remove(&prefix(&location)).await {
+            let session = location.reference.as_str();
+            tracing::warn!(session, %error, "parts of an ended session are left behind");
+        }
         shared.chains.forget(&location.name);
         Ok(())
     }

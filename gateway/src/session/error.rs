@@ -24,6 +24,9 @@ pub enum SessionError {
     /// The log did not take the record of what was to be done, so it was not done.
     #[error("the log did not take the session's record")]
     Log,
+    /// A later release wrote it. A replica of that release can use it.
+    #[error("the session's stored state is of a later release")]
+    Newer,
     /// There is no such session for this caller. Why is for the log alone.
     #[error("no such session")]
     NotFound(Absence),
@@ -75,7 +78,8 @@ impl From<StoreError> for SessionError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Conflict | StoreError::Exists => Self::Conflict,
-            StoreError::Damaged | StoreError::Newer => Self::Damaged,
+            StoreError::Damaged => Self::Damaged,
+            StoreError::Newer => Self::Newer,
             StoreError::Unavailable(source) => Self::Store(source),
         }
     }
@@ -84,7 +88,8 @@ impl From<StoreError> for SessionError {
 impl From<RegistryError> for SessionError {
     fn from(error: RegistryError) -> Self {
         match error {
-            RegistryError::Damaged | RegistryError::Newer => Self::Damaged,
+            RegistryError::Damaged => Self::Damaged,
+            RegistryError::Newer => Self::Newer,
             RegistryError::Unavailable(source) => Self::Store(source),
         }
     }
@@ -103,7 +108,8 @@ impl From<KeyError> for SessionError {
     fn from(error: KeyError) -> Self {
         match error {
             // A session's wrapped key that does not open under its tenant's key was moved or changed.
-            KeyError::Damaged | KeyError::Newer => Self::Damaged,
+            KeyError::Damaged => Self::Damaged,
+            KeyError::Newer => Self::Newer,
             error => Self::Keys(error),
         }
     }
@@ -112,7 +118,8 @@ impl From<KeyError> for SessionError {
 impl From<SealError> for SessionError {
     fn from(error: SealError) -> Self {
         match error {
-            SealError::Damaged | SealError::Newer => Self::Damaged,
+            SealError::Damaged => Self::Damaged,
+            SealError::Newer => Self::Newer,
             SealError::Exhausted => Self::Keys(KeyError::Exhausted),
             SealError::Random(error) => Self::Keys(KeyError::Random(error)),
         }

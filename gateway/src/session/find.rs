@@ -3,7 +3,8 @@
 use gatehouse_envelope::{keys::SessionKeys, secret::equal};
 
 use super::{
-    Absence, SessionError, SessionState, Sessions, begin::is_reference, store::Row, turn::Location,
+    Absence, SessionError, SessionState, Sessions, begin::is_reference, state::Unreadable,
+    store::Row, turn::Location,
 };
 use crate::{auth::Caller, registry::Table};
 
@@ -38,6 +39,8 @@ pub(super) struct Loaded {
     pub(super) expires_us: i64,
     /// Whether that was over when it was read, by the store's clock.
     pub(super) expired: bool,
+    /// Whether a turn was under way when it was last written.
+    pub(super) held: bool,
 }
 
 impl Sessions {
@@ -69,6 +72,7 @@ impl Sessions {
             version: row.version,
             expires_us: row.expires_us,
             expired: row.expired(),
+            held: row.holder != 0,
         }))
     }
 
@@ -128,7 +132,10 @@ pub(super) fn unseal(
     let plain = keys
         .seal()
         .open(&location.context(row.version), row.sealed.as_bytes())?;
-    SessionState::decode(&plain).map_err(|_| SessionError::Damaged)
+    SessionState::decode(&plain).map_err(|unreadable| match unreadable {
+        Unreadable::Malformed => SessionError::Damaged,
+        Unreadable::Newer => SessionError::Newer,
+    })
 }
 
 pub(super) fn view(location: &Location, loaded: &Loaded) -> SessionView {

@@ -6,6 +6,7 @@
 //! without that row the session is unreadable, wherever copies of it are.
 
 mod begin;
+pub mod blobs;
 mod chain;
 mod continuity;
 mod end;
@@ -15,12 +16,15 @@ mod framing;
 pub mod index;
 mod journal;
 mod mend;
+mod progress;
 mod queue;
 mod replay;
+mod sections;
 mod state;
 pub mod store;
 mod take;
 mod turn;
+pub mod typed;
 
 use std::{sync::Arc, time::Duration};
 
@@ -39,6 +43,7 @@ pub use error::{Absence, SessionError};
 pub use find::SessionView;
 pub use framing::{Fate, Late, Unadmitted};
 pub use journal::Journal;
+pub use progress::{Doing, Progress, Reporting, TurnProgress};
 pub use replay::Logged;
 pub use state::{SessionState, SignedBlocks};
 pub use turn::Turn;
@@ -89,6 +94,8 @@ pub struct Parts {
     pub store: SharedStore,
     /// Where wrapped keys are kept.
     pub registry: Arc<dyn Registry>,
+    /// Where the large parts of the state are kept.
+    pub blobs: Arc<dyn blobs::Blobs>,
     /// Where sessions are found by their conversations.
     pub index: Arc<dyn index::Index>,
     /// The tenants' keys.
@@ -104,6 +111,7 @@ pub struct Parts {
 struct Shared {
     store: SharedStore,
     registry: Arc<dyn Registry>,
+    blobs: Arc<dyn blobs::Blobs>,
     index: Arc<dyn index::Index>,
     keyring: Arc<Keyring>,
     journal: Arc<dyn Journal>,
@@ -111,6 +119,7 @@ struct Shared {
     limits: Limits,
     /// This process, as the store knows it. Never 0.
     holder: u64,
+    board: progress::Board,
     chains: Chains,
     queue: Queue,
 }
@@ -138,12 +147,18 @@ impl Sessions {
         let shared = Shared {
             store: parts.store,
             registry: parts.registry,
+            blobs: parts.blobs,
             index: parts.index,
             keyring: parts.keyring,
             journal: parts.journal,
             clock: parts.clock,
-            limits: parts.limits,
+            limits: Limits {
+                // Parts of the state are sealed under the same key.
+                seals: parts.limits.seals.min(USE_LIMIT - typed::parts::MOST),
+                ..parts.limits
+            },
             holder: holder.max(1),
+            board: progress::Board::default(),
             chains: Chains::default(),
             queue: Queue::default(),
         };

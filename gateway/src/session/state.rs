@@ -5,11 +5,14 @@ use std::collections::VecDeque;
 use gatehouse_envelope::{digest::sha256, secret};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::continuity::History;
+use super::{continuity::History, sections::Sections};
 use crate::audit::Link;
 
-/// The first byte of every encoded state of this version.
-const FORMAT: u8 = 3;
+/// The first byte of an encoded state with sections. A greater one is a later release's.
+const FORMAT: u8 = 4;
+/// The same without sections. States that have none are still written so: a replica of the release
+/// before reads them.
+const WITHOUT_SECTIONS: u8 = 3;
 /// The version before, which had no history.
 const WITHOUT_HISTORY: u8 = 2;
 /// The one before that, which had no verdicts either.
@@ -50,6 +53,8 @@ pub struct SessionState {
     pub verdicts: Vec<u8>,
     /// What the conversation was, in digests.
     pub(super) history: History,
+    /// What later releases added.
+    pub(super) sections: Sections,
 }
 
 /// Digests of texts that the provider sent signed or encrypted, byte for byte.
@@ -75,22 +80,53 @@ impl SignedBlocks {
     }
 }
 
-/// The bytes are no state of any version, or of a newer one.
+/// Why bytes are no state that can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Unreadable;
+pub(super) enum Unreadable {
+    /// They are no state of any version.
+    Malformed,
+    /// A later release wrote them.
+    Newer,
+}
 
 impl SessionState {
+    /// A session that has just been opened.
+    pub(super) fn new(
+        id_digest: [u8; 32],
+        principal: String,
+        created_us: i64,
+        absolute_us: i64,
+    ) -> Self {
+        Self {
+            id_digest,
+            principal,
+            created_us,
+            absolute_us,
+            link: Link::START,
+            gaps: Vec::new(),
+            steps: 0,
+            vault: Zeroizing::default(),
+            signed: SignedBlocks::default(),
+            verdicts: Vec::new(),
+            history: History::default(),
+            sections: Sections::default(),
+        }
+    }
+
     /// The version byte, then each field in the order of the declaration: numbers in 64 bits
     /// big-endian, everything of variable length preceded by its length or count in 32 bits.
     pub(super) fn encode(&self) -> Zeroizing<Vec<u8>> {
         let digests = 32 * self.signed.0.len() + 16 * self.history.recent.len();
         let lists = self.vault.len() + self.verdicts.len() + digests;
-        let size = 256 + self.principal.len() + lists;
+        let size = 256 + self.principal.len() + lists + self.sections.size();
         // Large enough from the start, so that growing leaves no copy behind.
         let mut out = Writer(Zeroizing::new(Vec::with_capacity(
             size + 8 * self.gaps.len(),
         )));
-        out.raw(&[FORMAT]);
+        out.raw(&[match self.sections.is_empty() {
+            true => WITHOUT_SECTIONS,
+            false => FORMAT,
+        }]);
         out.raw(&self.id_digest);
         out.bytes(self.principal.as_bytes());
         out.raw(&self.created_us.to_be_bytes());
@@ -114,6 +150,9 @@ impl SessionState {
         for message in &self.history.recent {
             out.raw(message);
         }
+        if !self.sections.is_empty() {
+            self.sections.write(&mut out);
+        }
         out.0
     }
 
@@ -121,12 +160,15 @@ impl SessionState {
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, Unreadable> {
         let mut from = Reader(bytes);
         let [format] = from.array::<1>()?;
-        if !matches!(format, FORMAT | WITHOUT_HISTORY | WITHOUT_VERDICTS) {
-            return Err(Unreadable);
+        match format {
+            FORMAT | WITHOUT_SECTIONS | WITHOUT_HISTORY | WITHOUT_VERDICTS => {}
+            0 => return Err(Unreadable::Malformed),
+            _ => return Err(Unreadable::Newer),
         }
         let state = Self {
             id_digest: from.array()?,
-            principal: String::from_utf8(from.bytes()?.to_vec()).map_err(|_| Unreadable)?,
+            principal: String::from_utf8(from.bytes()?.to_vec())
+                .map_err(|_| Unreadable::Malformed)?,
             created_us: i64::from_be_bytes(from.array()?),
             absolute_us: i64::from_be_bytes(from.array()?),
             link: Link {
@@ -142,18 +184,22 @@ impl SessionState {
                 _ => from.bytes()?.to_vec(),
             },
             history: match format {
-                FORMAT => History {
+                WITHOUT_SECTIONS | FORMAT => History {
                     whole: from.array()?,
                     system: from.array()?,
                     recent: from.list(Reader::array)?.into(),
                 },
                 _ => History::default(),
             },
+            sections: match format {
+                FORMAT => Sections::read(&mut from)?,
+                _ => Sections::default(),
+            },
         };
         if from.0.is_empty() {
             Ok(state)
         } else {
-            Err(Unreadable)
+            Err(Unreadable::Malformed)
         }
     }
 }
@@ -166,29 +212,29 @@ impl Drop for SessionState {
     }
 }
 
-struct Writer(Zeroizing<Vec<u8>>);
+pub(super) struct Writer(pub(super) Zeroizing<Vec<u8>>);
 
 impl Writer {
-    fn raw(&mut self, bytes: &[u8]) {
+    pub(super) fn raw(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
 
-    fn count(&mut self, count: usize) {
+    pub(super) fn count(&mut self, count: usize) {
         // Nothing here comes near 2^32; if it did, the state would not decode, which is safe.
         self.raw(&u32::try_from(count).unwrap_or(u32::MAX).to_be_bytes());
     }
 
-    fn bytes(&mut self, bytes: &[u8]) {
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
         self.count(bytes.len());
         self.raw(bytes);
     }
 }
 
-struct Reader<'a>(&'a [u8]);
+pub(super) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Unreadable> {
-        let (array, rest) = self.0.split_first_chunk().ok_or(Unreadable)?;
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], Unreadable> {
+        let (array, rest) = self.0.split_first_chunk().ok_or(Unreadable::Malformed)?;
         self.0 = rest;
         Ok(*array)
     }
@@ -198,18 +244,21 @@ impl<'a> Reader<'a> {
     }
 
     fn count(&mut self) -> Result<usize, Unreadable> {
-        usize::try_from(u32::from_be_bytes(self.array()?)).map_err(|_| Unreadable)
+        usize::try_from(u32::from_be_bytes(self.array()?)).map_err(|_| Unreadable::Malformed)
     }
 
-    fn bytes(&mut self) -> Result<&'a [u8], Unreadable> {
+    pub(super) fn bytes(&mut self) -> Result<&'a [u8], Unreadable> {
         let count = self.count()?;
-        let (bytes, rest) = self.0.split_at_checked(count).ok_or(Unreadable)?;
+        let (bytes, rest) = self
+            .0
+            .split_at_checked(count)
+            .ok_or(Unreadable::Malformed)?;
         self.0 = rest;
         Ok(bytes)
     }
 
     /// The list grows as it is read, so that a false count can't reserve memory.
-    fn list<T>(
+    pub(super) fn list<T>(
         &mut self,
         mut item: impl FnMut(&mut Self) -> Result<T, Unreadable>,
     ) -> Result<Vec<T>, Unreadable> {
@@ -223,105 +272,4 @@ impl<'a> Reader<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    pub(crate) fn state(
-        principal: &str,
-        vault: &[u8],
-        gaps: Vec<u64>,
-        texts: &[String],
-    ) -> SessionState {
-        let mut signed = SignedBlocks::default();
-        texts.iter().for_each(|text| signed.insert(text));
-        SessionState {
-            id_digest: [7; 32],
-            principal: principal.to_owned(),
-            created_us: -1,
-            absolute_us: i64::MAX,
-            link: Link {
-                sseq: 3,
-                sprev: [9; 32],
-            },
-            gaps,
-            steps: 5,
-            vault: Zeroizing::new(vault.to_vec()),
-            signed,
-            verdicts: vault.iter().rev().copied().collect(),
-            history: History {
-                whole: [3; 32],
-                system: [4; 32],
-                recent: vault.iter().map(|byte| [*byte; 16]).collect(),
-            },
-        }
-    }
-
-    #[test]
-    fn states_of_the_versions_before_are_read() {
-        let mut state = state("p", b"vault", Vec::new(), &[]);
-        state.history = History::default();
-        let mut bytes = state.encode().to_vec();
-        bytes.truncate(bytes.len() - 68);
-        bytes[0] = WITHOUT_HISTORY;
-        let again = SessionState::decode(&bytes).unwrap();
-        assert_eq!(again.verdicts, state.verdicts);
-        assert_eq!(again.history, History::default());
-        bytes.truncate(bytes.len() - 4 - state.verdicts.len());
-        bytes[0] = WITHOUT_VERDICTS;
-        let again = SessionState::decode(&bytes).unwrap();
-        assert_eq!(again.vault.as_slice(), b"vault");
-        assert!(again.verdicts.is_empty());
-    }
-
-    #[test]
-    fn the_chain_is_the_logs() {
-        let event = crate::audit::Event::from_bytes(br#"{"kind":"x"}"#.to_vec()).unwrap();
-        assert_eq!(after(Link::START, event.bytes()), Link::START.after(&event));
-    }
-
-    #[test]
-    fn signed_blocks_are_known_to_the_byte_and_bounded() {
-        let mut signed = SignedBlocks::default();
-        signed.insert("thinking");
-        assert!(signed.contains("thinking") && !signed.contains("thinking "));
-        for n in 0..SIGNED {
-            signed.insert(&n.to_string());
-        }
-        assert_eq!(signed.0.len(), SIGNED);
-        assert!(!signed.contains("thinking") && signed.contains("0"));
-    }
-
-    proptest! {
-        #[test]
-        fn any_state_comes_back(
-            principal in ".{0,40}",
-            vault in proptest::collection::vec(any::<u8>(), 0..200),
-            gaps in proptest::collection::vec(any::<u64>(), 0..4),
-            texts in proptest::collection::vec(".{0,10}", 0..4),
-            cut in any::<prop::sample::Index>(),
-        ) {
-            let state = state(&principal, &vault, gaps, &texts);
-            let bytes = state.encode();
-            let again = SessionState::decode(&bytes).unwrap();
-            prop_assert!(again.encode().as_slice() == bytes.as_slice());
-            prop_assert_eq!(&again.principal, &state.principal);
-            prop_assert_eq!(again.vault.as_slice(), state.vault.as_slice());
-            prop_assert!(again.signed == state.signed && again.gaps == state.gaps);
-            prop_assert_eq!(&again.verdicts, &state.verdicts);
-            prop_assert_eq!(&again.history, &state.history);
-            prop_assert!(SessionState::decode(&bytes[..cut.index(bytes.len())]).is_err());
-            let mut longer = bytes.to_vec();
-            longer.push(0);
-            prop_assert!(SessionState::decode(&longer).is_err());
-            longer[0] = FORMAT + 1;
-            prop_assert!(SessionState::decode(&longer).is_err());
-        }
-
-        #[test]
-        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-            let _either = SessionState::decode(&bytes);
-        }
-    }
-}
+mod tests;

@@ -231,7 +231,11 @@ impl Turn {
             .keys
             .seal()
             .seal(&self.location.context(version), &self.state.encode())?;
-        let idle_us = later(self.shared.clock.utc_us(), self.shared.limits.idle);
+        // A session that waits for its user is not idle.
+        let idle_us = match self.state.is_paused() {
+            Ok(true) => self.state.absolute_us,
+            _ => later(self.shared.clock.utc_us(), self.shared.limits.idle),
+        };
         let expires_us = self
             .expires_us
             .unwrap_or(idle_us)

@@ -31,6 +31,8 @@ mod reported;
 mod sent;
 mod size;
 mod source;
+mod state;
+mod state_traffic;
 mod stream_ends;
 mod streams;
 mod tenants;

@@ -37,6 +37,7 @@ impl Protocol for Anthropic {
             stream: flag(root, "stream")?,
             // Usage is part of every stream of this protocol.
             usage_wanted: true,
+            brought: super::brought(root),
         })
     }
 
@@ -56,15 +57,18 @@ impl Protocol for Anthropic {
         let Some(block) = event.get("content_block") else {
             return;
         };
+        let channel = ChannelId {
+            owner: count(Some(event), "index").unwrap_or(0),
+            field: FieldId::Input,
+        };
         if let Some(name) = block.get("name").and_then(|name| name.text()) {
-            let owner = count(Some(event), "index").unwrap_or(0);
-            memory.tools.insert(
-                ChannelId {
-                    owner,
-                    field: FieldId::Input,
-                },
-                name.into_owned(),
-            );
+            memory.tools.insert(channel, name.into_owned());
+        }
+        // The provider's own tools are answered by itself.
+        if kind(block).as_deref() == Some("tool_use")
+            && let Some(id) = block.get("id").and_then(|id| id.text())
+        {
+            memory.calls.insert(channel, id.into_owned());
         }
     }
 

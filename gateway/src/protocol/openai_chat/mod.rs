@@ -49,6 +49,7 @@ impl Protocol for OpenAiChat {
             model: required_text(root, "model")?,
             stream: flag(root, "stream")?,
             usage_wanted,
+            brought: super::brought(root),
         })
     }
 
@@ -97,14 +98,17 @@ impl Protocol for OpenAiChat {
                 continue;
             };
             for call in children(delta.get("tool_calls")) {
-                let index = super::count(Some(call), "index").unwrap_or(0);
+                let channel = ChannelId {
+                    owner,
+                    field: FieldId::Tool(super::count(Some(call), "index").unwrap_or(0)),
+                };
                 let named = call.get("function").or_else(|| call.get("custom"));
                 if let Some(name) = named.and_then(|named| named.get("name")?.text()) {
-                    let channel = ChannelId {
-                        owner,
-                        field: FieldId::Tool(index),
-                    };
                     super::name_tool(memory, channel, &name);
+                }
+                // Some providers repeat it in every fragment.
+                if let Some(id) = call.get("id").and_then(|id| id.text()) {
+                    memory.calls.insert(channel, id.into_owned());
                 }
             }
             if let Some(name) = delta

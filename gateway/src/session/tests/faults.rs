@@ -271,6 +271,7 @@ async fn a_late_holder_changes_nothing() {
         sessions: Sessions {
             shared: Arc::new(Shared {
                 store: house.sessions.shared.store.clone(),
+                blobs: house.sessions.shared.blobs.clone(),
                 index: house.sessions.shared.index.clone(),
                 registry: house.sessions.shared.registry.clone(),
                 keyring: house.sessions.shared.keyring.clone(),
@@ -278,6 +279,7 @@ async fn a_late_holder_changes_nothing() {
                 clock: house.clock.clone(),
                 limits: limits(),
                 holder: house.sessions.shared.holder ^ 1,
+                board: progress::Board::default(),
                 chains: Chains::default(),
                 queue: Queue::default(),
             }),

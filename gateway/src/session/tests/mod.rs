@@ -6,6 +6,7 @@ mod damage;
 mod endings;
 mod faults;
 mod life;
+mod typed;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,6 +21,7 @@ use crate::{
     clock::TestClock,
     registry::{CachePolicy, Database, EmbeddedRegistry},
     session::{
+        blobs::EmbeddedBlobs,
         index::EmbeddedIndex,
         store::{EmbeddedStore, faulty::Faulty},
     },
@@ -135,6 +137,7 @@ impl House {
         let sessions = Sessions::new(Parts {
             store: faults.clone(),
             registry,
+            blobs: Arc::new(EmbeddedBlobs::new(database.clone())),
             index: Arc::new(EmbeddedIndex::new(database.clone(), clock.clone())),
             keyring: Arc::new(keyring),
             journal: pages.clone(),

@@ -81,6 +81,11 @@ impl Answer {
             .any(|(_, data)| data == "[DONE]" || data.contains("\"message_stop\""))
     }
 
+    /// Whether it is a reply to its end, and no error.
+    pub(crate) fn error_free(&self, stream: bool) -> bool {
+        self.error().is_none() && (!stream || self.ended())
+    }
+
     /// The `code` of the error reply or error event, if there is one.
     pub(crate) fn error(&self) -> Option<String> {
         let data = if self.head.contains("text/event-stream") {

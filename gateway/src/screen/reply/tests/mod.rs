@@ -119,6 +119,7 @@ fn facts(stream: bool) -> Facts {
         model: "m".to_owned(),
         stream,
         usage_wanted: true,
+        brought: Vec::new(),
     }
 }
 

@@ -1,0 +1,45 @@
+//! What every backend of [`Blobs`] must do.
+
+use gatehouse_envelope::seal::Sealed;
+
+use super::{Blobs, LONGEST, StoreError};
+
+fn part(bytes: &[u8]) -> Sealed {
+    Sealed::from_store(bytes.to_vec())
+}
+
+async fn bytes(blobs: &dyn Blobs, name: &str) -> Option<Vec<u8>> {
+    let part = blobs.get(name).await.unwrap();
+    part.map(Sealed::into_bytes)
+}
+
+/// Runs the suite on a backend that holds nothing.
+pub(crate) async fn run(blobs: &dyn Blobs) {
+    assert!(blobs.get("s_a/t/1/p_1").await.unwrap().is_none());
+    blobs.remove("s_a/t/1/").await.unwrap();
+
+    blobs.put("s_a/t/1/p_1", part(b"one")).await.unwrap();
+    blobs.put("s_a/t/1/p_1", part(b"one")).await.unwrap();
+    let other = blobs.put("s_a/t/1/p_1", part(b"other")).await;
+    assert!(matches!(other, Err(StoreError::Exists)));
+    assert_eq!(bytes(blobs, "s_a/t/1/p_1").await.unwrap(), b"one");
+
+    blobs.put("s_a/t/1/p_2", part(b"")).await.unwrap();
+    assert_eq!(bytes(blobs, "s_a/t/1/p_2").await.unwrap(), b"");
+    let long = vec![7; LONGEST];
+    blobs.put("s_b/t/1/p_1", part(&long)).await.unwrap();
+    assert!(bytes(blobs, "s_b/t/1/p_1").await.unwrap() == long);
+
+    // Names that begin alike are others.
+    blobs.put("s_a/t/10/p_1", part(b"ten")).await.unwrap();
+    blobs.remove("s_a/t/1/").await.unwrap();
+    assert!(bytes(blobs, "s_a/t/1/p_1").await.is_none());
+    assert!(bytes(blobs, "s_a/t/1/p_2").await.is_none());
+    is_still_there(blobs).await;
+}
+
+/// What [`run`] left, also for whoever opens the backend anew.
+pub(crate) async fn is_still_there(blobs: &dyn Blobs) {
+    assert_eq!(bytes(blobs, "s_a/t/10/p_1").await.unwrap(), b"ten");
+    assert_eq!(bytes(blobs, "s_b/t/1/p_1").await.unwrap().len(), LONGEST);
+}

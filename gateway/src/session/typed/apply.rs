@@ -1,0 +1,143 @@
+//! A change in a session's turn: the parts that it needs, the state that it makes, and the two writes
+//! that keep it.
+
+use std::time::Duration;
+
+use super::artifacts::New;
+use super::change::{By, Change, Noted};
+use super::model::{Snapshot, ToolResult, Typed};
+use super::{ChangeError, Phases, Text, parts};
+use crate::audit::Event;
+use crate::session::{Fate, SessionError, Turn, sections::Sections};
+
+/// How long a caller waits for the log to say whether it has a change.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl Turn {
+    pub(super) async fn apply(
+        &self,
+        typed: &mut Typed,
+        change: Change,
+        by: By<'_>,
+        phases: &dyn Phases,
+    ) -> Result<Noted, ChangeError> {
+        Ok(match change {
+            Change::Update { goal, entities } => typed.update(goal, entities)?,
+            Change::Phase { to } => typed.change_phase(&to, phases, false)?,
+            Change::Error { text, call } => typed.note_error(text, call, by),
+            Change::Result {
+                call,
+                tool,
+                life,
+                failed,
+                text,
+            } => {
+                let given = ToolResult::given(call, tool, by);
+                let given = self.put_result(typed, given, text.as_ref()).await?;
+                typed.set_result(given, life, failed)?.with(text)
+            }
+            Change::Checkpoint { name } => {
+                let snapshot = typed.snapshot().encode();
+                let part = self.put_part(typed, &snapshot).await?;
+                typed.add_checkpoint(&name, part, by)?
+            }
+            Change::Restore { name } => {
+                let snapshot = self.snapshot(&typed.checkpoint(&name)?.part).await?;
+                typed.restore(&name, snapshot, phases)?
+            }
+            Change::Forget { name } => typed.forget(&name)?,
+            Change::Artifact {
+                name,
+                media,
+                author,
+                content,
+            } => {
+                let new = New {
+                    name: &name,
+                    media,
+                    author,
+                    content: &content,
+                };
+                self.put_artifact(typed, new, by).await?
+            }
+            Change::Evaluate {
+                name,
+                n,
+                passed,
+                author,
+            } => typed.evaluate((&name, n), passed, author, by)?,
+            Change::Pause { question } => typed.ask(question, by)?,
+            Change::Answer { answer } => typed.answer(answer, by)?,
+            Change::Resume => typed.resume()?,
+        })
+    }
+
+    async fn snapshot(&self, part: &str) -> Result<Snapshot, SessionError> {
+        let bytes = parts::open(&self.shared, &self.location, &self.keys, part).await?;
+        Snapshot::decode(&bytes)
+    }
+
+    async fn put_artifact(
+        &self,
+        typed: &mut Typed,
+        new: New<'_>,
+        by: By<'_>,
+    ) -> Result<Noted, ChangeError> {
+        typed.room_for_artifact(new.name)?;
+        let part = self
+            .put_part(typed, new.content.as_str().as_bytes())
+            .await?;
+        Ok(typed.add_artifact(new, part, by)?)
+    }
+
+    /// Keeps a result's text, if there is one.
+    async fn put_result(
+        &self,
+        typed: &mut Typed,
+        given: ToolResult,
+        text: Option<&Text>,
+    ) -> Result<ToolResult, ChangeError> {
+        let Some(text) = text else { return Ok(given) };
+        let part = self.put_part(typed, text.as_str().as_bytes()).await?;
+        Ok(ToolResult {
+            part: Some(part),
+            bytes: Some(text.len() as u64),
+            ..given
+        })
+    }
+
+    /// Writes a change and its record, and ends the turn. Both have it, durably, when this returns.
+    pub(super) async fn keep_changed(
+        mut self,
+        event: Event,
+        before: Sections,
+    ) -> Result<(), SessionError> {
+        match self.admit(event, || ()).await {
+            Ok(()) => self.release().await,
+            Err(unadmitted) => {
+                let refused = match unadmitted.fate {
+                    Fate::Absent => true,
+                    fate => {
+                        // Dropped on the way, the turn leaves a doubt that the next one declares.
+                        let learning = tokio::time::timeout(PATIENCE, self.learn(fate));
+                        !learning.await.map_err(|_| SessionError::Log)?
+                    }
+                };
+                if refused {
+                    self.state.sections = before;
+                }
+                let _kept = self.release().await;
+                Err(unadmitted.error)
+            }
+        }
+    }
+
+    /// Gives the session back as it was found.
+    pub(super) async fn give_back(self) -> Result<(), SessionError> {
+        if let Some(head) = self.head {
+            let store = &self.shared.store;
+            store.free(&self.location.name, head.fence).await?;
+        }
+        Ok(())
+    }
+}
