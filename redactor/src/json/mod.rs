@@ -304,7 +304,7 @@ fn path_of(source: &str, entries: &[Entry], keys: &[Span], at: u32) -> String {
 }
 
 /// Whether a key is shaped like a name in a program: such names may appear in errors.
-fn is_field_name(key: &str) -> bool {
+pub(crate) fn is_field_name(key: &str) -> bool {
     key.len() <= 40
         && key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && key

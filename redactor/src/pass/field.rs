@@ -1,8 +1,8 @@
 //! Texts that are the whole value of a field: its key is their cue.
 
 use super::{JUDGED, Search, Sink};
-use crate::columns;
 use crate::finding::ScanError;
+use crate::key::Key;
 use crate::label::Label;
 use crate::people;
 use crate::rule::Hit;
@@ -11,18 +11,24 @@ use crate::rules;
 /// The longest text that is read together with its key, in bytes.
 const KEYED: usize = 160;
 
-impl Search<'_, '_> {
+impl<'s> Search<'_, 's> {
+    /// The key of a text that is all of its value, and what it says.
+    fn over(&self) -> Option<(&'s str, &Key)> {
+        let key = self.key.filter(|_| self.depth == 0)?;
+        Some((key, self.says.as_deref()?))
+    }
+
     /// A text that is the whole value of a key such as `password`.
     pub(super) fn field(&self, text: &str, sink: &mut Sink) {
-        let Some(key) = self.key.filter(|_| self.depth == 0) else {
+        let Some((name, key)) = self.over() else {
             return;
         };
-        if text.len() > JUDGED || !rules::names_secret(key) {
+        if text.len() > JUDGED || !key.secret {
             return;
         }
         sink.settled = 0;
         let value = text.trim();
-        if let Some((label, score)) = rules::under_key(key, value) {
+        if let Some((label, score)) = rules::under_key(name, value) {
             let start = text.len() - text.trim_start().len();
             let hit = Hit {
                 start,
@@ -37,16 +43,14 @@ impl Search<'_, '_> {
 
     /// A short text under a key that could head a column of dates or streets.
     pub(super) fn cell(&self, text: &str, sink: &mut Sink) {
-        let Some(key) = self.key.filter(|_| self.depth == 0) else {
+        let column = self.over().and_then(|(_, key)| key.column.as_ref());
+        let Some(column) = column.filter(|_| text.len() <= KEYED) else {
             return;
         };
         let value = text.trim();
-        if text.len() > KEYED || !value.bytes().any(|b| b.is_ascii_digit()) {
+        if !value.bytes().any(|b| b.is_ascii_digit()) {
             return;
         }
-        let Some(column) = columns::Column::named(key).filter(|it| !it.needs_person()) else {
-            return;
-        };
         sink.settled = 0;
         if let Some(found) = column.judge(value) {
             let start = text.len() - text.trim_start().len();
@@ -64,20 +68,17 @@ impl Search<'_, '_> {
     /// A short text under a key such as `dob`, `patient_name` or `cookie`: read as `dob: …`, as it
     /// would stand in prose.
     pub(super) fn keyed(&mut self, text: &str, sink: &mut Sink) -> Result<(), ScanError> {
-        let Some(key) = self.key.filter(|_| self.depth == 0) else {
+        let Some((name, key)) = self.over() else {
             return Ok(());
         };
-        let secret = rules::may_name_secret(key);
-        if text.len() > if secret { JUDGED } else { KEYED } {
-            return Ok(());
-        }
-        let named = people::names_person(key);
-        if !(named || secret || rules::names_value(key)) {
+        let (named, secret) = (key.person, key.may_be_secret);
+        let longest = if secret { JUDGED } else { KEYED };
+        if text.len() > longest || !(named || secret || key.cue) {
             return Ok(());
         }
         sink.settled = 0;
-        let before = key.len() + 2;
-        let sentence = format!("{key}: {text}");
+        let before = name.len() + 2;
+        let sentence = format!("{name}: {text}");
         let mut inner = Sink::new(sentence.len());
         self.heads(&sentence, &mut inner)?;
         self.people(&sentence, &mut inner);
@@ -85,7 +86,7 @@ impl Search<'_, '_> {
         // Digits alone may be any number, and a number cannot be replaced in place: `…_id` says
         // too little of it.
         let doubtful =
-            text.bytes().all(|b| b.is_ascii_digit()) && key.to_ascii_lowercase().ends_with("id");
+            text.bytes().all(|b| b.is_ascii_digit()) && name.to_ascii_lowercase().ends_with("id");
         let hits = inner.hits.into_iter().filter_map(|(hit, rule)| {
             let start = hit.start.checked_sub(before)?;
             let sure = !doubtful || hit.score >= rules::CHECKED;

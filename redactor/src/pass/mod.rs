@@ -9,10 +9,13 @@ mod memo;
 #[cfg(test)]
 mod tests;
 
+use std::rc::Rc;
+
 use self::memo::{Memo, Reading};
 use crate::columns;
 use crate::engine::Engine;
 use crate::finding::{Finding, Open, ScanError};
+use crate::key::Key;
 use crate::label::Label;
 use crate::normalise::{View, is_format};
 use crate::people;
@@ -66,6 +69,7 @@ impl Pass {
             engine,
             session: &mut session,
             key,
+            says: key.map(Key::of),
             depth: 0,
             growing,
         }
@@ -77,6 +81,8 @@ struct Search<'e, 's> {
     engine: &'e Engine,
     session: &'s mut Session<'e>,
     key: Option<&'s str>,
+    /// What the key says.
+    says: Option<Rc<Key>>,
     depth: u8,
     /// Whether more text may follow.
     growing: bool,
@@ -104,7 +110,7 @@ impl Search<'_, '_> {
         let bytes = text.as_bytes();
         let mut run = Run::default();
         let mut memo = Memo::default();
-        let beside = Beside::new(text, self.key);
+        let beside = Beside::new(text, self.says.as_ref().map_or(0, |key| key.lists));
         for (at, mut worth) in self.engine.automaton.starts(bytes, self.growing) {
             if worth.beside {
                 let near_end = self.growing && at + BESIDE > bytes.len();

@@ -1,6 +1,7 @@
 //! The words beside a value: the same line before it, and the key it stands under.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::sync::LazyLock;
 
 /// How far back a label word may stand, in bytes of normalised text. A stream keeps at least
@@ -38,15 +39,17 @@ pub(crate) struct Beside<'t> {
     key: u32,
     /// The answer for the place that was asked about last: the rules that match there all ask.
     near: Cell<(usize, u32)>,
+    recent: RefCell<Recent>,
 }
 
 impl<'t> Beside<'t> {
-    /// For the values of a text that stands under `key`.
-    pub(crate) fn new(text: &'t str, key: Option<&str>) -> Self {
+    /// For the values of a text that stands under a key with words of the lists `key`.
+    pub(crate) fn new(text: &'t str, key: u32) -> Self {
         Self {
             text: text.as_bytes(),
-            key: key.map_or(0, |key| all_listed(key.as_bytes())),
+            key,
             near: Cell::new((usize::MAX, 0)),
+            recent: RefCell::default(),
         }
     }
 
@@ -56,8 +59,7 @@ impl<'t> Beside<'t> {
         if known == start {
             return lists;
         }
-        let window = self.text.get(start.saturating_sub(REACH)..start);
-        let lists = self.key | all_listed(window.unwrap_or_default());
+        let lists = self.key | self.recent.borrow_mut().lists(self.text, start);
         self.near.set((start, lists));
         lists
     }
@@ -68,6 +70,66 @@ impl<'t> Beside<'t> {
         let lists = crate::rules::NUMBER_CUES.iter();
         self.lists(start) & lists.fold(0, |bits, cues| bits | cues.bit) != 0
     }
+}
+
+/// The listed words before the place that was asked about last. Places are mostly asked about in
+/// order, so that each word is looked up once.
+#[derive(Default)]
+struct Recent {
+    start: usize,
+    /// Up to here every word was looked up that does not begin before the reach of that place.
+    read: usize,
+    /// Where the listed ones of them begin, and their lists.
+    words: VecDeque<(usize, u32)>,
+}
+
+impl Recent {
+    /// As [`all_listed`] of what stands in reach before `start`.
+    fn lists(&mut self, text: &[u8], start: usize) -> u32 {
+        let from = start.saturating_sub(REACH);
+        if start < self.start {
+            *self = Self::default();
+        }
+        self.start = start;
+        while self.words.front().is_some_and(|(begin, _)| *begin < from) {
+            self.words.pop_front();
+        }
+        // A word that begins before counts as what of it is in reach.
+        let cut = match text.get(from.saturating_sub(1)..start) {
+            Some([before, rest @ ..]) if from > 0 && is_letter(*before) => letters(rest),
+            _ => 0,
+        };
+        let mut bits = listed(text.get(from..from + cut).unwrap_or_default());
+        self.read = self.read.max(from + cut);
+        bits |= self.read_to(text, start);
+        self.words
+            .iter()
+            .fold(bits, |bits, (_, lists)| bits | lists)
+    }
+
+    /// Looks up the words up to `start`. Returns the lists of one that `start` cuts.
+    fn read_to(&mut self, text: &[u8], start: usize) -> u32 {
+        while let Some(rest) = text.get(self.read..start)
+            && !rest.is_empty()
+        {
+            let length = letters(rest);
+            let lists = listed(rest.get(..length).unwrap_or_default());
+            if length == rest.len() {
+                return lists;
+            }
+            if lists != 0 {
+                self.words.push_back((self.read, lists));
+            }
+            let apart = rest.iter().skip(length).take_while(|b| !is_letter(**b));
+            self.read += length + apart.count();
+        }
+        0
+    }
+}
+
+/// How many letters a text begins with.
+fn letters(text: &[u8]) -> usize {
+    text.iter().take_while(|b| is_letter(**b)).count()
 }
 
 impl<'t> Context<'t> {
@@ -114,6 +176,11 @@ const OTHERS: &[&str] = &[
     "regon", "release", "rev", "revision", "rfc", "serial", "sku", "sla", "ticket", "tracking",
     "upc", "ver", "version", "v",
 ];
+
+/// The lists that hold one of the words of a key.
+pub(crate) fn listed_in(key: &str) -> u32 {
+    all_listed(key.as_bytes())
+}
 
 /// The lists that hold one of the words of a short text.
 fn all_listed(text: &[u8]) -> u32 {
@@ -238,11 +305,11 @@ mod tests {
     #[test]
     fn words_are_found_at_their_boundaries() {
         let named = |text: &str, cues: &Cues| {
-            let beside = Beside::new(text, None);
+            let beside = Beside::new(text, 0);
             let before = Context::at(text, text.len(), &beside).names(cues);
             assert_eq!(
                 before,
-                Context::at("", 0, &Beside::new("", Some(text))).names(cues)
+                Context::at("", 0, &Beside::new("", listed_in(text))).names(cues)
             );
             before
         };
@@ -254,6 +321,26 @@ mod tests {
         assert!(named("тел. ", phone));
         assert!(!named("assn ", ssn));
         assert!(!named("lessno", ssn));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn words_are_looked_up_once_as_they_are_each_time(
+            words in proptest::collection::vec("phone|ssn|SSNs|myPhone|xy|é| |, |[0-9]{1,3}|-", 0..60),
+            mut places in proptest::collection::vec(0usize..200, 1..20),
+            sorted: bool,
+        ) {
+            let text = words.concat();
+            if sorted {
+                places.sort_unstable();
+            }
+            let beside = Beside::new(&text, 0);
+            for place in places {
+                let start = place.min(text.len());
+                let window = &text.as_bytes()[start.saturating_sub(REACH)..start];
+                proptest::prop_assert_eq!(beside.lists(start), all_listed(window), "{} {}", text, start);
+            }
+        }
     }
 
     #[test]

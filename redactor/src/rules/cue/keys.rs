@@ -1,10 +1,10 @@
 //! Keys that name the value below them as a cue would.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
 
 use super::{Scheme, schemes, words};
+use crate::fnv;
 
 /// What may follow a cue in a key.
 const FOLLOWED: &[&str] = &["number", "num", "no", "nr", "id", "code", "value"];
@@ -12,17 +12,16 @@ const FOLLOWED: &[&str] = &["number", "num", "no", "nr", "id", "code", "value"];
 const SHORT: usize = 64;
 
 /// The schemes of each cue, without its spaces and marks.
-static CUES: LazyLock<HashMap<String, Vec<&'static Scheme>, BuildHasherDefault<Fnv>>> =
-    LazyLock::new(|| {
-        let mut cues: HashMap<_, Vec<&'static Scheme>, _> = HashMap::default();
-        for scheme in schemes() {
-            for cue in scheme.cues {
-                let plain = cue.chars().filter(|c| c.is_alphanumeric()).collect();
-                cues.entry(plain).or_default().push(scheme);
-            }
+static CUES: LazyLock<HashMap<String, Vec<&'static Scheme>, fnv::Build>> = LazyLock::new(|| {
+    let mut cues: HashMap<_, Vec<&'static Scheme>, _> = HashMap::default();
+    for scheme in schemes() {
+        for cue in scheme.cues {
+            let plain = cue.chars().filter(|c| c.is_alphanumeric()).collect();
+            cues.entry(plain).or_default().push(scheme);
         }
-        cues
-    });
+    }
+    cues
+});
 
 /// Whether a key ends with a cue.
 pub(crate) fn names_value(key: &str) -> bool {
@@ -96,28 +95,6 @@ impl Plain {
     fn part(&self, from: usize, to: usize) -> &str {
         let part = self.letters.get(from..to).unwrap_or_default();
         std::str::from_utf8(part).unwrap_or_default()
-    }
-}
-
-/// FNV-1a: keys are short, and nobody gains by making them collide with cues, which are fixed.
-#[derive(Clone, Copy)]
-struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0xCBF2_9CE4_8422_2325)
-    }
-}
-
-impl Hasher for Fnv {
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3);
-        }
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
     }
 }
 
