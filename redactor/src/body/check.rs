@@ -1,5 +1,7 @@
 //! What the protocol fixes: spellings that are checked and never edited.
 
+use std::borrow::Cow;
+
 /// How a fixed word of a protocol may be spelled. All are ASCII and never empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grammar {
@@ -30,13 +32,25 @@ impl Grammar {
 }
 
 /// The digits of a number that is an integer in disguise (`4.1e3`, `17.0`), at most 40 of them.
-pub(crate) fn integer(literal: &str) -> Option<String> {
+pub(crate) fn integer(literal: &str) -> Option<Cow<'_, str>> {
     let unsigned = literal.strip_prefix('-').unwrap_or(literal);
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
         None => (unsigned, 0),
     };
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = match exponent {
+        0 => {
+            let round = fraction.bytes().all(|digit| digit == b'0');
+            Cow::Borrowed(round.then(|| whole.trim_start_matches('0'))?)
+        }
+        _ => Cow::Owned(shifted(whole, fraction, exponent)?),
+    };
+    (!digits.is_empty() && digits.len() <= 40).then_some(digits)
+}
+
+/// The digits of a whole number that is written with an exponent.
+fn shifted(whole: &str, fraction: &str, exponent: i32) -> Option<String> {
     let mut digits = format!("{whole}{fraction}");
     let shift = exponent - i32::try_from(fraction.len()).ok()?;
     match usize::try_from(shift) {
@@ -50,8 +64,7 @@ pub(crate) fn integer(literal: &str) -> Option<String> {
             digits.truncate(cut);
         }
     }
-    let digits = digits.trim_start_matches('0');
-    (!digits.is_empty() && digits.len() <= 40).then(|| digits.to_owned())
+    Some(digits.trim_start_matches('0').to_owned())
 }
 
 #[cfg(test)]

@@ -1,15 +1,18 @@
 //! The search of one text: tokens put back, values found, spans replaced; JSON in strings leaf
 //! by leaf.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
 use super::Means;
-use super::gather::Answers;
+use super::gather::{Answers, LONGEST_KEY};
 use super::plain::How;
 use super::receipt::{Receipt, Refusal};
 use crate::finding::Field;
+use crate::fnv;
 use crate::json::{Document, Kind, Limits, Node, escaped};
+use crate::key::Key;
 use crate::known::Known;
 use crate::pair;
 use crate::policy::Direction;
@@ -24,6 +27,8 @@ const MOST_PASSES: usize = 16;
 const MOST_VALUES: usize = 50_000;
 /// Fields of an object among which the name of a value is looked for.
 const MOST_BESIDE: usize = 16;
+/// Keys in which nothing stands that a pass remembers.
+const MOST_BARE: usize = 256;
 /// The rule under which the session's own values are found again.
 pub(crate) const VAULT_RULE: &str = "vault";
 
@@ -85,6 +90,8 @@ pub(crate) struct Search<'a> {
     /// What is found in each text; those that must show what they are by themselves are searched
     /// in every pass.
     pub(super) answers: Answers,
+    /// Keys in which nothing stands, this pass.
+    bare: HashSet<String, fnv::Build>,
 }
 
 /// Runs a pass until the vault stops growing: a value learned in the last message is then also
@@ -107,6 +114,7 @@ pub(crate) fn settle<T>(
             receipt: Receipt::default(),
             expandable,
             answers: Answers::gathering(),
+            bare: HashSet::default(),
         };
         pass(&mut search)?;
         answers = search.answers.ask(means.finder)?;
@@ -121,6 +129,7 @@ pub(crate) fn settle<T>(
             receipt: Receipt::default(),
             expandable,
             answers: answers.again(),
+            bare: HashSet::default(),
         };
         let out = pass(&mut search)?;
         let (receipt, after) = (search.receipt, search.vault.len());
@@ -147,16 +156,15 @@ impl Search<'_> {
         field: Field<'_>,
         place: &Place<'_>,
     ) -> Result<Vec<Edit>, Refusal> {
-        if place.depth < DEEPEST_NESTING && text.trim_start().starts_with(['{', '[', '"']) {
-            // What the strict reader refuses is plain text: searched as a whole.
-            if let Ok(document) = Document::parse(text.as_bytes(), &Limits::default()) {
-                return self.json(&document, field, place);
-            }
+        let nested = (place.depth < DEEPEST_NESTING).then(|| document_in(text));
+        match nested.flatten() {
+            Some(document) => self.json(&document, field, place),
+            None => self.plain(text, How::Full(field), place),
         }
-        self.plain(text, How::Full(field), place)
     }
 
-    fn json(
+    /// The replacements in a document that is a text of its own.
+    pub(super) fn json(
         &mut self,
         document: &Document<'_>,
         field: Field<'_>,
@@ -164,29 +172,23 @@ impl Search<'_> {
     ) -> Result<Vec<Edit>, Refusal> {
         let mut edits = Vec::new();
         for node in document.nodes() {
+            self.receipt.nested += u32::from(node.is_leaf());
             let here = place.inside(node);
-            let key = self.key(node);
-            let field = Field {
-                key: key.as_deref().or(field.key),
-                ..field
-            };
             match node.kind() {
                 Kind::Object => self.keys(node, field.direction, &here, &mut edits)?,
-                Kind::String => self.string(node, field, &here, &mut edits)?,
-                Kind::Number => edits.extend(self.quoted_number(node, field, &here)?),
+                Kind::String | Kind::Number => self.nested(node, field, &here, &mut edits)?,
                 Kind::Array | Kind::Bool | Kind::Null => {}
             }
-            self.receipt.nested += u32::from(node.is_leaf());
         }
         Ok(edits)
     }
 
     /// The key that tells what a leaf is: the one under which it stands, or the name beside it.
-    pub(crate) fn key(&self, node: Node<'_>) -> Option<String> {
+    pub(crate) fn key<'d>(&self, node: Node<'d>) -> Option<Cow<'d, str>> {
         let keyed = keyed(node)?;
         let own = keyed.key()?;
-        let named = pair::holds_value(&own).then(|| self.named(keyed)).flatten();
-        Some(named.unwrap_or_else(|| own.into_owned()))
+        let named = Key::of(&own).holds_value.then(|| self.named(keyed));
+        Some(named.flatten().map_or(own, Cow::Owned))
     }
 
     /// The name of a value that stands in another field of the same object.
@@ -206,6 +208,26 @@ impl Search<'_> {
                 false => pair::name(&text).map(str::to_owned),
             }
         })
+    }
+
+    /// Edits of a string or number of a document that stands in a field.
+    fn nested(
+        &mut self,
+        node: Node<'_>,
+        field: Field<'_>,
+        place: &Place<'_>,
+        edits: &mut Vec<Edit>,
+    ) -> Result<(), Refusal> {
+        let key = self.key(node);
+        let field = Field {
+            key: key.as_deref().or(field.key),
+            ..field
+        };
+        if node.kind() == Kind::String {
+            return self.string(node, field, place, edits);
+        }
+        edits.extend(self.quoted_number(node, field, place)?);
+        Ok(())
     }
 
     /// Edits of a string, in bytes of the document that holds it.
@@ -241,8 +263,12 @@ impl Search<'_> {
                 continue;
             };
             self.receipt.keys += 1;
+            if self.bare.contains(key.text.as_ref()) {
+                continue;
+            }
             let own = self.plain(&key.text, How::Certain(direction), place)?;
             if own.is_empty() {
+                self.keep_if_bare(&key.text)?;
                 continue;
             }
             changed.push((child.index(), applied(&key.text, &own)));
@@ -259,6 +285,14 @@ impl Search<'_> {
             return Ok(());
         }
         Err(Refusal::KeyCollision { path: place.path() })
+    }
+
+    /// Remembers a key that holds nothing: the objects of a list have the same ones.
+    fn keep_if_bare(&mut self, key: &str) -> Result<(), Refusal> {
+        if key.len() <= LONGEST_KEY && self.bare.len() < MOST_BARE && self.is_bare(key)? {
+            self.bare.insert(key.to_owned());
+        }
+        Ok(())
     }
 
     /// A number in JSON that a string holds: a finding becomes a quoted token.
@@ -280,11 +314,18 @@ impl Search<'_> {
     }
 }
 
+/// The document that a text is. What the strict reader refuses is plain text: searched as a whole.
+pub(super) fn document_in(text: &str) -> Option<Document<'_>> {
+    let begins = text.trim_start().starts_with(['{', '[', '"']);
+    let read = begins.then(|| Document::parse(text.as_bytes(), &Limits::default()));
+    read?.ok()
+}
+
 /// The value that has a key: this one, or the array around it.
 fn keyed(node: Node<'_>) -> Option<Node<'_>> {
     let mut here = Some(node);
     while let Some(node) = here {
-        if node.key().is_some() {
+        if node.key_span().is_some() {
             return Some(node);
         }
         here = node.parent();

@@ -29,7 +29,7 @@ pub(super) struct Answers {
 }
 
 /// Longer keys, and more of them, are searched each time.
-const LONGEST_KEY: usize = 64;
+pub(super) const LONGEST_KEY: usize = 64;
 const MOST_KEYS: usize = 1024;
 
 impl Answers {

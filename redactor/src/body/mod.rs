@@ -121,9 +121,13 @@ pub fn redact_text(
     means: Means<'_>,
     vault: &mut Vault,
 ) -> Result<(String, Receipt), Refusal> {
+    let (document, place) = (edit::document_in(text), edit::Place::bare());
     let (mut edits, receipt) = edit::settle(means, vault, |search| {
         search.receipt.visited = 1;
-        search.text(text, field, &edit::Place::bare())
+        match &document {
+            Some(document) => search.json(document, field, &place),
+            None => search.plain(text, plain::How::Full(field), &place),
+        }
     })?;
     edits.sort_by_key(|edit| edit.range.start);
     let (mut out, mut at) = (String::with_capacity(text.len()), 0);

@@ -1,5 +1,6 @@
 //! The search of plain text: tokens put back, values found, spans replaced.
 
+use std::iter;
 use std::ops::Range;
 
 use super::check::integer;
@@ -37,10 +38,9 @@ impl Search<'_> {
         literal: &str,
         field: Field<'_>,
     ) -> Result<Option<Candidate>, Refusal> {
-        let mut spelled = vec![literal.to_owned()];
-        spelled.extend(integer(literal).filter(|digits| digits != literal));
+        let disguised = integer(literal).filter(|digits| digits != literal);
         let mut found = Vec::new();
-        for text in &spelled {
+        for text in iter::once(literal).chain(disguised.as_deref()) {
             let findings = self.findings(text, How::Full(field))?;
             found.extend(
                 findings
@@ -66,6 +66,10 @@ impl Search<'_> {
         }
         let expanded = Expanded::new(text, self.vault, self.expandable);
         let findings = self.findings(&expanded.text, how)?;
+        let known = self.known_in(&expanded.text, how);
+        if findings.is_empty() && known.is_empty() && expanded.placed.is_empty() {
+            return Ok(Vec::new());
+        }
         let direction = how.direction();
         let mut candidates: Vec<Candidate> = findings
             .iter()
@@ -73,7 +77,7 @@ impl Search<'_> {
             .filter_map(|finding| self.candidate(finding, direction))
             .collect();
         self.learn(&expanded.text, &candidates);
-        candidates.extend(self.known_in(&expanded.text, how));
+        candidates.extend(known);
         candidates.extend(expanded.placed.iter().filter_map(|placed| {
             let entry = self.vault.entry(placed.entry)?;
             let action = Action::Pseudonymize;
@@ -104,6 +108,12 @@ impl Search<'_> {
             }
         }
         Ok(edits)
+    }
+
+    /// Whether a key holds nothing, whatever is done with what keys hold.
+    pub(super) fn is_bare(&mut self, key: &str) -> Result<bool, Refusal> {
+        let found = self.findings(key, How::Certain(Direction::Prompt))?;
+        Ok(found.is_empty() && !key.contains('<') && self.known.find(key).is_empty())
     }
 
     /// Every finding that will become a token is a value of the session from now on, also if a

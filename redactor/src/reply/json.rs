@@ -200,8 +200,8 @@ impl Json {
             direction: Direction::Reply,
         };
         let disguised = integer(word).filter(|digits| digits != word);
-        for text in [Some(word.to_owned()), disguised].into_iter().flatten() {
-            for finding in sight.cx.engine.find(&text, field)? {
+        for text in [Some(word), disguised.as_deref()].into_iter().flatten() {
+            for finding in sight.cx.engine.find(text, field)? {
                 if let Some(mask) = sight.masked(word, finding.label, finding.rule)? {
                     return Ok(Some(mask));
                 }
