@@ -8,11 +8,18 @@ use std::collections::HashSet;
 use super::error::{JsonError, JsonFault};
 use super::text::{Decoded, Step, escape};
 use super::{Entry, Kind, Limits, NONE, Span, path_of};
+use crate::seek::seek;
 
 /// Longer literals are cut or rounded by some parsers.
 const LONGEST_NUMBER: usize = 512;
+/// A number without exponent of so many bytes is a finite double.
+const SURELY_FINITE: usize = 300;
+/// Most strings end within so many bytes.
+const SHORT: usize = 16;
 /// Objects up to this size are compared pair by pair, larger ones through a hash set.
 const FEW_KEYS: usize = 8;
+/// Objects up to this size are first looked at for keys that have the same mark.
+const MARKED_KEYS: usize = 64;
 
 /// What the reader leaves behind.
 pub(super) struct Tape {
@@ -190,21 +197,12 @@ impl Reader<'_, '_> {
 
     /// Refuses an object whose decoded keys repeat. Linear in the size of its keys.
     fn distinct(&self, object: u32, members: usize) -> Result<(), Fail> {
-        if members < 2 {
+        if members < 2 || (members <= MARKED_KEYS && self.marked_apart(object)) {
             return Ok(());
         }
         let mut few = Vec::with_capacity(members.min(FEW_KEYS));
         let mut many = HashSet::new();
-        let mut child = object + 1;
-        for _ in 0..members {
-            let Some(entry) = self.tape.entries.get(child as usize) else {
-                break;
-            };
-            let key = self
-                .tape
-                .keys
-                .get(entry.key as usize)
-                .map_or("", |key| key.inner(self.source));
+        for key in self.keys(object) {
             let key = Decoded::new(key).text;
             let fresh = if members <= FEW_KEYS {
                 let fresh = !few.contains(&key);
@@ -216,18 +214,51 @@ impl Reader<'_, '_> {
             if !fresh {
                 return Err((JsonFault::DuplicateKey, object));
             }
-            child = entry.next;
         }
         Ok(())
+    }
+
+    /// Whether no key has an escape and each has a mark of its own, and so differs from the others.
+    fn marked_apart(&self, object: u32) -> bool {
+        let mut marks = [0u64; 16];
+        self.keys(object).all(|key| {
+            let (mut mark, mut plain) = (0u32, true);
+            for byte in key.bytes() {
+                mark = (mark ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+                plain &= byte != b'\\';
+            }
+            let (place, bit) = ((mark >> 28) as usize, 1 << (mark >> 22 & 63));
+            marks.get_mut(place).is_some_and(|slot| {
+                let fresh = *slot & bit == 0;
+                *slot |= bit;
+                plain && fresh
+            })
+        })
+    }
+
+    /// The keys of the object that was read last, as they are spelled.
+    fn keys(&self, object: u32) -> impl Iterator<Item = &str> {
+        let Tape { entries, keys, .. } = &self.tape;
+        let mut child = object + 1;
+        std::iter::from_fn(move || {
+            let entry = entries.get(child as usize)?;
+            child = entry.next;
+            let key = keys.get(entry.key as usize);
+            Some(key.map_or("", |key| key.inner(self.source)))
+        })
     }
 
     fn string(&mut self) -> Result<(), JsonFault> {
         self.at += 1;
         loop {
             let rest = self.bytes.get(self.at..).unwrap_or_default();
-            let stop = memchr::memchr2(b'"', b'\\', rest).ok_or(JsonFault::End)?;
+            let stops = |byte: &u8| matches!(byte, b'"' | b'\\');
+            let stop = match rest.iter().take(SHORT).position(stops) {
+                Some(stop) => stop,
+                None => memchr::memchr2(b'"', b'\\', rest).ok_or(JsonFault::End)?,
+            };
             let plain = rest.get(..stop).unwrap_or_default();
-            if let Some(control) = plain.iter().position(|byte| *byte < 0x20) {
+            if let Some(control) = seek(plain, |byte| byte < 0x20) {
                 self.at += control;
                 return Err(JsonFault::ControlCharacter);
             }
@@ -254,6 +285,9 @@ impl Reader<'_, '_> {
         }
         let literal = self.source.get(start..self.at).unwrap_or_default();
         if well_formed(literal.as_bytes()) && literal.len() <= LONGEST_NUMBER {
+            if literal.len() <= SURELY_FINITE && !literal.contains(['e', 'E']) {
+                return Ok(());
+            }
             // A double overflows to infinity in some parsers, to an error in others.
             if literal.parse::<f64>().is_ok_and(f64::is_finite) {
                 return Ok(());

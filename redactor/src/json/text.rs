@@ -22,7 +22,7 @@ impl<'a> Decoded<'a> {
     /// Decodes what stands between the quotes. Escapes that the reader would have refused are
     /// kept as they are; they cannot occur in an accepted document.
     pub(crate) fn new(raw: &'a str) -> Self {
-        let Some(first) = memchr::memchr(b'\\', raw.as_bytes()) else {
+        let Some(first) = backslash(raw.as_bytes()) else {
             return Self {
                 text: Cow::Borrowed(raw),
                 escapes: Vec::new(),
@@ -69,6 +69,16 @@ impl<'a> Decoded<'a> {
             Some(escape) => escape.raw_end + (decoded - escape.decoded_end),
             None => decoded,
         }
+    }
+}
+
+/// Where the first backslash of a string stands; most strings are too short to be searched in
+/// blocks.
+fn backslash(raw: &[u8]) -> Option<usize> {
+    const SHORT: usize = 16;
+    match raw.len() {
+        ..SHORT => raw.iter().position(|b| *b == b'\\'),
+        _ => memchr::memchr(b'\\', raw),
     }
 }
 
