@@ -20,7 +20,10 @@ const LONG_DIGITS: usize = 12;
 const FEW: usize = 8;
 
 /// The search for all values of a vault, built once a turn.
-pub(crate) struct Known(Values);
+pub(crate) struct Known {
+    values: Values,
+    begins: Begins,
+}
 
 enum Values {
     Few(Vec<Finder<'static>>),
@@ -30,17 +33,22 @@ enum Values {
 impl Known {
     /// Takes the values as they are now.
     pub(crate) fn new(vault: &Vault) -> Result<Self, ScanError> {
-        let values = vault.entries().iter().map(|entry| entry.value.as_bytes());
-        if vault.len() <= FEW {
-            return Ok(Self(few(values)));
-        }
-        many(values).map(Self)
+        let values = || vault.entries().iter().map(|entry| entry.value.as_bytes());
+        let begins = Begins::of(values());
+        let values = match vault.len() {
+            ..=FEW => few(values()),
+            _ => many(values())?,
+        };
+        Ok(Self { values, begins })
     }
 
     /// Where values of the vault stand in `text`: disjoint, in order.
     pub(crate) fn find(&self, text: &str) -> Vec<Range<usize>> {
         let mut found = Vec::new();
-        let (mut at, mut search) = (0, Search::new(&self.0, text));
+        if !self.begins.may_begin_in(text.as_bytes()) {
+            return found;
+        }
+        let (mut at, mut search) = (0, Search::new(&self.values, text));
         while let Some(hit) = search.next(at) {
             let alone = text.is_char_boundary(hit.start)
                 && text.is_char_boundary(hit.end)
@@ -58,6 +66,50 @@ impl Known {
             }
         }
         found
+    }
+}
+
+/// The first two bytes of the values, by a hash of twelve bits: in most short texts no value begins.
+struct Begins {
+    pairs: [u64; 64],
+    /// Whether a value has no two bytes.
+    any: bool,
+}
+
+impl Begins {
+    fn of<'v>(values: impl Iterator<Item = &'v [u8]>) -> Self {
+        let mut begins = Self {
+            pairs: [0; 64],
+            any: false,
+        };
+        for value in values {
+            match value {
+                [first, second, ..] => {
+                    let (slot, bit) = Self::place(*first, *second);
+                    if let Some(slot) = begins.pairs.get_mut(slot) {
+                        *slot |= bit;
+                    }
+                }
+                _ => begins.any = true,
+            }
+        }
+        begins
+    }
+
+    fn place(first: u8, second: u8) -> (usize, u64) {
+        let hash = usize::from(first) * 37 + usize::from(second);
+        (hash >> 6 & 63, 1 << (hash & 63))
+    }
+
+    /// Whether a value may begin in a text. Long texts are searched anyway.
+    fn may_begin_in(&self, text: &[u8]) -> bool {
+        const LONG: usize = 256;
+        self.any
+            || text.len() > LONG
+            || text.iter().zip(text.iter().skip(1)).any(|(first, second)| {
+                let (slot, bit) = Self::place(*first, *second);
+                self.pairs.get(slot).is_some_and(|slot| slot & bit != 0)
+            })
     }
 }
 
@@ -242,7 +294,10 @@ mod tests {
             text in "[ab@.1 ]{0,60}",
         ) {
             let bytes = || values.iter().map(String::as_bytes);
-            let (few, many) = (Known(few(bytes())), Known(many(bytes()).unwrap()));
+            let begins = Begins::of(bytes());
+            let few = Known { values: few(bytes()), begins };
+            let begins = Begins { any: true, ..Begins::of(bytes()) };
+            let many = Known { values: many(bytes()).unwrap(), begins };
             proptest::prop_assert_eq!(few.find(&text), many.find(&text));
         }
     }

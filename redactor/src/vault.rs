@@ -40,11 +40,11 @@ pub(crate) struct Entry {
 #[derive(Default)]
 pub struct Vault {
     entries: Vec<Entry>,
-    by_value: HashMap<(Shape, String), usize>,
+    /// By their value: those found in text, and those found as numbers.
+    texts: HashMap<String, usize>,
+    numbers: HashMap<String, usize>,
     /// By lower-case spelling, without the angle brackets.
     by_token: BTreeMap<String, usize>,
-    /// Whether any value stood as a number.
-    has_numbers: bool,
 }
 
 /// A serialised vault that cannot be read.
@@ -144,11 +144,14 @@ impl Vault {
 
     /// Whether any value stood as a number.
     pub(crate) fn has_numbers(&self) -> bool {
-        self.has_numbers
+        !self.numbers.is_empty()
     }
 
     fn shaped(&self, shape: Shape, value: &str) -> Option<usize> {
-        self.by_value.get(&(shape, value.to_owned())).copied()
+        match shape {
+            Shape::Number => self.numbers.get(value).copied(),
+            Shape::Text => self.texts.get(value).copied(),
+        }
     }
 
     /// The entry of a value; it is added, under a fresh token, if there is none. A value keeps
@@ -202,9 +205,11 @@ impl Vault {
         let index = self.entries.len();
         let normal = entry.token.trim_matches(['<', '>']).to_ascii_lowercase();
         self.by_token.insert(normal, index);
-        self.has_numbers |= entry.shape == Shape::Number;
-        self.by_value
-            .insert((entry.shape, entry.value.clone()), index);
+        let values = match entry.shape {
+            Shape::Number => &mut self.numbers,
+            Shape::Text => &mut self.texts,
+        };
+        values.insert(entry.value.clone(), index);
         self.entries.push(entry);
         index
     }
