@@ -51,10 +51,7 @@ fn next_body(bytes: &[u8], at: &mut usize) -> Option<usize> {
     // With two bytes of padding.
     const STEP: usize = SHORTEST - 2;
     loop {
-        let probe = bytes.get(*at..(*at + STEP).min(bytes.len()))?;
-        if probe.len() < STEP {
-            return None;
-        }
+        let probe = bytes.get(*at..*at + STEP)?;
         // The last byte outside: no run that is long enough begins before the byte after it.
         if let Some(gap) = probe.iter().rposition(|b| !is_body(*b)) {
             *at += gap + 1;
@@ -70,11 +67,16 @@ fn next_body(bytes: &[u8], at: &mut usize) -> Option<usize> {
 
 /// Whether a byte belongs to an alphabet and is no padding.
 fn is_body(byte: u8) -> bool {
-    // Two words of bits: one test for each byte of a text.
-    const MARKS: u128 = 1 << b'+' | 1 << b'-' | 1 << b'/' | 1 << b'_';
-    const DIGITS: u128 = ((1 << 10) - 1) << b'0';
-    const LETTERS: u128 = ((1 << 26) - 1) << b'A' | ((1 << 26) - 1) << b'a';
-    byte < 128 && (MARKS | DIGITS | LETTERS) >> byte & 1 != 0
+    // By its two highest bits, a word of bits: one test for each byte of a text.
+    const LETTERS: u64 = (1 << 26) - 1;
+    const LOW: u64 = 1 << b'+' | 1 << b'-' | 1 << b'/' | ((1 << 10) - 1) << b'0';
+    const HIGH: u64 = LETTERS << (b'A' - 64) | LETTERS << (b'a' - 64) | 1 << (b'_' - 64);
+    let word = match byte >> 6 {
+        0 => LOW,
+        1 => HIGH,
+        _ => 0,
+    };
+    word >> (byte & 63) & 1 != 0
 }
 
 /// The parts of a run between slashes, for paths; nothing if there are none.
@@ -152,10 +154,10 @@ pub(crate) fn decode(run: &str) -> Option<String> {
 pub(crate) fn promising(run: &str) -> bool {
     let head = run.get(..run.len().min(CLEAR)).unwrap_or(run);
     let head = head.trim_end_matches('=');
-    if !begins_as_text(head.as_bytes()) {
+    let even = head.get(..head.len() / 4 * 4).unwrap_or_default();
+    if !may_be_text(even.as_bytes()) {
         return false;
     }
-    let even = head.get(..head.len() / 4 * 4).unwrap_or_default();
     // Sixty-four hex digits may be the start of either.
     if HEXLOWER_PERMISSIVE
         .decode(even.as_bytes())
@@ -169,17 +171,16 @@ pub(crate) fn promising(run: &str) -> bool {
         .is_ok_and(|bytes| starts_as_text(&bytes))
 }
 
-/// Whether the first bytes that a run stands for may begin a text. Most runs are words and digests
-/// and end here.
-fn begins_as_text(run: &[u8]) -> bool {
-    let first = run.first_chunk::<8>();
-    first.is_none_or(|first| reads(first, 2, hex) || reads(first, 4, six))
+/// Whether texts are made of the bytes that a run stands for. Most runs are words and digests and
+/// end here.
+fn may_be_text(run: &[u8]) -> bool {
+    reads(run, 2, hex) || reads(run, 4, six)
 }
 
-/// Whether groups of so many digits stand for bytes that texts are made of.
-fn reads(digits: &[u8; 8], group: usize, value: fn(u8) -> Option<u32>) -> bool {
+/// Whether whole groups of so many digits stand for bytes that texts are made of.
+fn reads(digits: &[u8], group: usize, value: fn(u8) -> Option<u32>) -> bool {
     let bits = if group == 2 { 4 } else { 6 };
-    digits.chunks(group).enumerate().all(|(at, group)| {
+    digits.chunks_exact(group).enumerate().all(|(at, group)| {
         let whole = group
             .iter()
             .try_fold(0, |sum, digit| Some(sum << bits | value(*digit)?));

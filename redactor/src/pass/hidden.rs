@@ -57,12 +57,12 @@ impl Search<'_, '_> {
         let Some(text) = source.get(run.start..run.end) else {
             return Ok(false);
         };
-        let promising = encoded::promising(text);
         let growing = run.end + LOOK_AHEAD > source.len();
+        let promising = growing && encoded::promising(text);
         if growing && (promising || text.len() < encoded::CLEAR) {
             pass.settled = pass.settled.min(run.start);
         }
-        if growing && promising && text.len() >= encoded::CLEAR {
+        if promising && text.len() >= encoded::CLEAR {
             let (label, tail) = (Label::ENCODED, Tail::Run(Class::Base64));
             pass.opens(Open {
                 start: run.start,
