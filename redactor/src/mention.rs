@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Match, MatchKind, packed};
 
 use crate::finding::Finding;
 use crate::label::Label;
@@ -17,6 +17,8 @@ const MOST: usize = 64;
 const NAME: usize = 3;
 /// The shortest secret or number, in bytes.
 const VALUE: usize = 6;
+/// Longer values cost time where a text almost holds them, unless an automaton looks for them.
+const SHORT: usize = 64;
 /// How sure a name must be whose parts are looked for: one that words or lists show.
 const SURE: u8 = 64;
 /// What a repetition is worth less than what it repeats.
@@ -34,16 +36,9 @@ pub(crate) fn repeat(text: &str, findings: &mut Vec<Finding>) {
     if wanted.is_empty() {
         return;
     }
-    let automaton = AhoCorasick::builder()
-        .kind(Some(AhoCorasickKind::ContiguousNFA))
-        .match_kind(MatchKind::LeftmostLongest)
-        .build(wanted.iter().map(|value| value.text));
-    let Ok(automaton) = automaton else {
-        return;
-    };
     let mut added = Vec::new();
     let mut known = findings.iter().peekable();
-    for hit in automaton.find_iter(text) {
+    for hit in hits(text, &wanted) {
         let Some(value) = wanted.get(hit.pattern().as_usize()) else {
             continue;
         };
@@ -67,6 +62,25 @@ pub(crate) fn repeat(text: &str, findings: &mut Vec<Finding>) {
         findings.append(&mut added);
         findings.sort_by_key(|finding| finding.start);
     }
+}
+
+/// Where the values stand: the longest of those that begin at one place, none inside of another.
+fn hits(text: &str, wanted: &[Wanted<'_>]) -> Vec<Match> {
+    let values = || wanted.iter().map(|value| value.text);
+    // To make an automaton takes longer than to look through most texts.
+    let short = values().all(|value| value.len() <= SHORT);
+    let mut few = packed::Config::new()
+        .match_kind(packed::MatchKind::LeftmostLongest)
+        .builder();
+    if let Some(few) = short.then(|| few.extend(values()).build()).flatten() {
+        return few.find_iter(text).collect();
+    }
+    AhoCorasick::builder()
+        .kind(Some(AhoCorasickKind::ContiguousNFA))
+        .match_kind(MatchKind::LeftmostLongest)
+        .build(values())
+        .map(|automaton| automaton.find_iter(text).collect())
+        .unwrap_or_default()
 }
 
 /// What of the findings may stand again: the parts of names, secrets and numbers that only the

@@ -9,7 +9,11 @@ use crate::finding::Finding;
 const SURE: u8 = 80;
 
 /// Sorted, disjoint findings. One that overlaps a better one is dropped.
-pub(crate) fn resolve(findings: Vec<Finding>) -> Vec<Finding> {
+pub(crate) fn resolve(mut findings: Vec<Finding>) -> Vec<Finding> {
+    if findings.len() < 2 {
+        findings.retain(|finding| finding.start < finding.end);
+        return findings;
+    }
     let mut findings = outside_secrets(findings);
     findings.sort_by_key(|f| (Reverse(f.score), Reverse(f.end - f.start), f.start, f.rule));
     let mut kept: BTreeMap<usize, Finding> = BTreeMap::new();

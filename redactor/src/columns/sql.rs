@@ -19,6 +19,10 @@ static VALUES: LazyLock<[Finder<'static>; 3]> =
 
 /// What stands in the lists behind `VALUES`.
 pub(super) fn find(text: &str, found: &mut Found) {
+    // Before the word stands the list of the columns.
+    if memchr::memchr(b')', text.as_bytes()).is_none() {
+        return;
+    }
     for word in VALUES.iter() {
         let mut from = 0;
         while let Some(at) = text.as_bytes().get(from..).and_then(|rest| word.find(rest)) {

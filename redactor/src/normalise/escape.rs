@@ -1,6 +1,8 @@
 //! One escaped character: percent (RFC 3986), HTML entities, JSON and string escapes, and
 //! quoted-printable (RFC 2045).
 
+use crate::seek::seek;
+
 /// The longest escape that the end of a text may cut off, in bytes: a pair of surrogates behind
 /// backslashes that were themselves escaped twice.
 const LONGEST: usize = 28;
@@ -11,8 +13,8 @@ const SOFT_LINE: usize = 60;
 
 /// Whether ASCII text may hold an escape at all.
 pub(super) fn possible(text: &[u8]) -> bool {
-    memchr::memchr3(b'%', b'&', b'\\', text).is_some()
-        || memchr::memchr(super::sequence::ESCAPE, text).is_some()
+    let opens = |b: u8| (b == b'%') | (b == b'&') | (b == b'\\') | (b == super::sequence::ESCAPE);
+    seek(text, opens).is_some()
         || memchr::memchr_iter(b'=', text).any(|at| {
             matches!(
                 text.get(at + 1),

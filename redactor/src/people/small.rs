@@ -1,6 +1,8 @@
 //! Names that are written small, as in chat: only where nothing near has a capital. A given name
 //! with a surname behind it, whoever a title or a verb leads to, and given names in sentences.
 
+use std::sync::LazyLock;
+
 use super::Found;
 use super::lists::{Kind, kind};
 use super::reader::{Reader, Word};
@@ -147,18 +149,43 @@ const VERBS: &[&str] = &[
     "manager",
 ];
 
+/// No word of either is longer, in bytes.
+const LONGEST: usize = 8;
+
+/// By the five low bits of a word's first byte: the lengths of those that begin so, a bit each.
+static LENGTHS: LazyLock<[u16; 32]> = LazyLock::new(|| {
+    let mut lengths = [0; 32];
+    for word in TITLES.iter().chain(VERBS) {
+        if let Some(slot) = word.bytes().next().and_then(|b| lengths.get_mut(five(b))) {
+            *slot |= 1 << word.len();
+        }
+    }
+    lengths
+});
+
+/// Whether a word may be one of them: most are not, by their first letter and length.
+fn may_lead(word: &str) -> bool {
+    let lengths = word.bytes().next().and_then(|b| LENGTHS.get(five(b)));
+    word.len() <= LONGEST && lengths.is_some_and(|lengths| lengths >> word.len() & 1 != 0)
+}
+
+fn five(byte: u8) -> usize {
+    usize::from(byte & 0x1F)
+}
+
 fn led(text: &str, start: usize) -> Led {
     let Some(head) = text.get(..start).and_then(|head| head.strip_suffix(' ')) else {
         return Led::Nothing;
     };
     let head = head.strip_suffix(['.', ':', ',', '?']).unwrap_or(head);
-    let from = head.floor_char_boundary(head.len().saturating_sub(12));
-    let near = head.get(from..).unwrap_or_default();
-    let word = near
-        .rsplit([' ', '\n', '"', '('])
-        .next()
-        .unwrap_or_default();
+    let apart = |b: &u8| matches!(b, b' ' | b'\n' | b'"' | b'(');
+    let letters = head.bytes().rev().take(LONGEST + 1);
+    let length = letters.take_while(|b| !apart(b)).count();
+    let Some(word) = head.get(head.len() - length..) else {
+        return Led::Nothing;
+    };
     match word {
+        word if !may_lead(word) => Led::Nothing,
         word if TITLES.contains(&word) => Led::Title,
         word if VERBS.contains(&word) => Led::Verb,
         _ => Led::Nothing,
