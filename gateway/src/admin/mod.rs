@@ -10,6 +10,7 @@ mod health;
 mod office;
 mod protocol;
 mod socket;
+mod vault;
 
 pub use client::{AskError, ask};
 pub use desk::Desk;

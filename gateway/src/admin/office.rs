@@ -2,25 +2,20 @@
 //!
 //! One process at a time can have it open; the database's lock sees to that.
 
-use std::{error::Error, os::unix::fs::DirBuilderExt, sync::Arc, time::Duration};
+use std::{error::Error, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use gatehouse_envelope::{keys::FileKeys, sign::FileSigner};
+use gatehouse_envelope::sign::FileSigner;
 use gatehouse_ledger::{AppendError, Ledger, Mode, Options, Pace, Recovery, store::Dir};
 
-use super::Desk;
+use super::{Desk, vault::Vault};
 use crate::{
     audit::{Book, BookError, Event, Later, LedgerClock, Unconfirmed},
     auth::CallerKeys,
-    clock::{Clock, SystemClock},
+    clock::Clock,
     config::{Config, LedgerMode},
-    registry::{CachePolicy, Condition, Database, EmbeddedRegistry, Keyring, Registry},
-    session::{
-        self, Journal, Logged, Sessions,
-        blobs::EmbeddedBlobs,
-        index::EmbeddedIndex,
-        store::{EmbeddedStore, SharedStore},
-    },
+    registry::{Condition, Database, Keyring},
+    session::{Journal, Logged, Sessions, store::SharedStore},
 };
 
 /// How often the log is offered what it is owed.
@@ -41,7 +36,9 @@ pub struct OfficeError {
 }
 
 impl OfficeError {
-    fn of<E: Into<Box<dyn Error + Send + Sync>>>(part: &'static str) -> impl FnOnce(E) -> Self {
+    pub(super) fn of<E: Into<Box<dyn Error + Send + Sync>>>(
+        part: &'static str,
+    ) -> impl FnOnce(E) -> Self {
         move |cause| Self {
             part,
             cause: with_causes(&*cause.into()),
@@ -228,71 +225,6 @@ impl Stall {
     }
 }
 
-/// What lies under the log: the database and the keys.
-struct Vault {
-    clock: Arc<dyn Clock>,
-    database: Arc<Database>,
-    registry: Arc<dyn Registry>,
-    keyring: Arc<Keyring>,
-    callers: Arc<CallerKeys>,
-}
-
-impl Vault {
-    async fn open(config: &Config) -> Result<Self, OfficeError> {
-        let data = config.data_dir.as_path();
-        let mut private = std::fs::DirBuilder::new();
-        let made = private.recursive(true).mode(0o700).create(data);
-        made.map_err(OfficeError::of("data directory"))?;
-        let database = Database::open(&data.join("sessions.redb"));
-        let database = Arc::new(database.map_err(OfficeError::of("sessions.redb"))?);
-        let root = FileKeys::open_or_create(&data.join("keys/root"));
-        let root = Arc::new(root.map_err(OfficeError::of("keys/root"))?);
-
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-        let registry = EmbeddedRegistry::new(Arc::clone(&database), Arc::clone(&clock));
-        let registry: Arc<dyn Registry> = Arc::new(registry);
-        let policy = CachePolicy::default();
-        let keyring = Keyring::new(root, Arc::clone(&registry), Arc::clone(&clock), policy);
-        let callers = CallerKeys::load(Arc::clone(&registry), &keyring, Arc::clone(&clock)).await;
-        let callers = Arc::new(callers.map_err(OfficeError::of("caller keys"))?);
-        let keyring = Arc::new(keyring);
-        Ok(Self {
-            clock,
-            database,
-            registry,
-            keyring,
-            callers,
-        })
-    }
-
-    fn store(&self) -> SharedStore {
-        let database = Arc::clone(&self.database);
-        Arc::new(EmbeddedStore::new(database, Arc::clone(&self.clock)))
-    }
-
-    fn sessions(
-        &self,
-        config: &Config,
-        store: SharedStore,
-        journal: Arc<dyn Journal>,
-    ) -> Result<Sessions, OfficeError> {
-        let sessions = Sessions::new(session::Parts {
-            store,
-            registry: Arc::clone(&self.registry),
-            blobs: Arc::new(EmbeddedBlobs::new(Arc::clone(&self.database))),
-            index: Arc::new(EmbeddedIndex::new(
-                Arc::clone(&self.database),
-                Arc::clone(&self.clock),
-            )),
-            keyring: Arc::clone(&self.keyring),
-            journal,
-            clock: Arc::clone(&self.clock),
-            limits: limits(config),
-        });
-        sessions.map_err(OfficeError::of("sessions"))
-    }
-}
-
 /// In place of the log where nothing may change: it takes nothing.
 struct NoLog;
 
@@ -307,16 +239,6 @@ impl Journal for NoLog {
     }
 
     fn owe(&self, _: Event, _: Option<Later>) {}
-}
-
-fn limits(config: &Config) -> session::Limits {
-    session::Limits {
-        idle: config.sessions.idle,
-        absolute: config.sessions.absolute,
-        lease: config.sessions.lease,
-        wait: config.sessions.wait,
-        ..session::Limits::default()
-    }
 }
 
 async fn open_book(

@@ -1,5 +1,6 @@
 use std::{os::unix::fs::PermissionsExt, sync::Arc, time::Duration};
 
+use gatehouse_envelope::keys::FileKeys;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpStream, UnixStream},
@@ -229,4 +230,31 @@ async fn health_and_metrics_on_loopback_only() {
         tokio::join!(serving, asking)
     });
     done.await.unwrap();
+}
+
+/// A root key that is another's, or a new one in place of one that is gone, would open nothing of what
+/// the store holds: that is said at once, and none is made.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_root_key_is_the_stores() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = Config::for_tests(dir.path()).unwrap();
+    Office::open(&config).await.unwrap().close().await.unwrap();
+    let root = config.data_dir.join("keys/root");
+    let own = std::fs::read(&root).unwrap();
+    let refused = async || Office::open(&config).await.err().unwrap().to_string();
+
+    std::fs::remove_file(&root).unwrap();
+    let why = refused().await;
+    assert!(why.starts_with("keys/root: missing"), "{why}");
+    assert!(!root.exists());
+
+    let elsewhere = tempfile::tempdir().unwrap();
+    let other = elsewhere.path().join("root");
+    FileKeys::open_or_create(&other).unwrap();
+    std::fs::copy(&other, &root).unwrap();
+    let why = refused().await;
+    assert!(why.starts_with("keys/root: not the root key"), "{why}");
+
+    std::fs::write(&root, own).unwrap();
+    Office::open(&config).await.unwrap().close().await.unwrap();
 }

@@ -165,6 +165,8 @@ pub enum Ending {
     Done,
     /// The provider or the gateway failed.
     Error,
+    /// Another turn of the session interrupted it.
+    Interrupted,
     /// A time-out of the gateway.
     Timeout,
     /// The provider cut the reply short.
@@ -177,6 +179,7 @@ impl Ending {
             Self::CallerGone => "caller_gone",
             Self::Done => "done",
             Self::Error => "error",
+            Self::Interrupted => "interrupted",
             Self::Timeout => "timeout",
             Self::UpstreamCut => "upstream_cut",
         }
@@ -261,9 +264,8 @@ impl Settled<'_> {
             None => draft.outside(self.subject),
         }
         draft.put().integer("status", u64::from(self.status));
-        draft
-            .put()
-            .some_integer("up_status", self.upstream_status.map(u64::from));
+        let upstream_status = self.upstream_status.map(u64::from);
+        draft.put().some_integer("up_status", upstream_status);
         draft
             .put()
             .text("ending", self.ending.word())
@@ -382,9 +384,8 @@ impl Refused<'_> {
             .put()
             .text("code", self.code)
             .text("blame", self.blame);
-        draft
-            .put()
-            .some_text("label", self.label.map(Label::as_str));
+        let label = self.label.map(Label::as_str);
+        draft.put().some_text("label", label);
         draft.put().some_text("rule", self.rule);
         if let Some(absent) = self.absent {
             let words = [

@@ -26,5 +26,5 @@ pub use operation::{AdminAction, AdminChange, AuthDeny, ConfigSnapshot, PolicyLo
 pub use owed::Later;
 pub use parts::{BuildError, Link, Source, StateKey, Subject, Who};
 pub use pledge::Pledge;
-pub use session::{AuditGap, SessionEnd, SessionEnding, SessionOpen};
+pub use session::{AuditGap, RolledBack, SessionEnd, SessionEnding, SessionOpen};
 pub use state::{Proposed, StateChange, StateKind};

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use tokio::time::Instant;
 
-use super::{Book, Ending, Reply, Settled, Subject, Usage};
+use super::{Book, BuildError, Ending, Event, Reply, Settled, Subject, Usage};
 
 /// What is told of an exchange whose task ended without a word: nobody got a reply.
 const STATUS: u16 = 500;
@@ -67,14 +67,14 @@ impl Pledge {
     }
 }
 
-impl Drop for Pledge {
-    fn drop(&mut self) {
-        if !self.open {
-            return;
-        }
-        let request = self.request.as_str();
+impl Pledge {
+    /// What is said of the exchange if nothing else says how it ended: nobody got a reply.
+    ///
+    /// # Errors
+    /// A value that no record may hold.
+    pub fn closing(&self) -> Result<Event, BuildError> {
         let settled = Settled {
-            request,
+            request: &self.request,
             subject: self.subject(),
             status: STATUS,
             upstream_status: None,
@@ -93,7 +93,17 @@ impl Drop for Pledge {
             upstream_digest: None,
             duration_us: u64::try_from(self.elapsed().as_micros()).unwrap_or(u64::MAX),
         };
-        match settled.build(None) {
+        settled.build(None)
+    }
+}
+
+impl Drop for Pledge {
+    fn drop(&mut self) {
+        if !self.open {
+            return;
+        }
+        let request = self.request.as_str();
+        match self.closing() {
             Ok(event) => {
                 tracing::error!(request, "an exchange broke off; its end is recorded");
                 self.book.owe(event, None);

@@ -90,3 +90,33 @@ impl AuditGap<'_> {
         draft.finish()
     }
 }
+
+/// `session.rolled_back`: the store has lost a part of a session, which is not gone on with. It stands
+/// outside of the session's chain.
+pub struct RolledBack<'a> {
+    /// The session.
+    pub subject: Subject<'a>,
+    /// Whose it is.
+    pub tenant: &'a str,
+    /// The number that its next record would have by what the store says, where that could be read.
+    pub found: Option<u64>,
+    /// The number that it would have by what the log says, where the log told.
+    pub known: Option<u64>,
+}
+
+impl RolledBack<'_> {
+    /// The event.
+    ///
+    /// # Errors
+    /// A value that no record may hold.
+    pub fn build(&self) -> Result<Event, BuildError> {
+        let mut draft = Draft::new("session.rolled_back");
+        draft.outside(self.subject);
+        draft.word("tenant", self.tenant);
+        draft
+            .put()
+            .some_integer("store_sseq", self.found)
+            .some_integer("log_sseq", self.known);
+        draft.finish()
+    }
+}

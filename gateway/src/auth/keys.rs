@@ -1,6 +1,13 @@
 //! Callers' keys: made, listed and revoked by operators, looked up by every request.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use arc_swap::ArcSwap;
 use gatehouse_envelope::{
@@ -12,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Caller, token};
 use crate::{
-    clock::Clock,
+    clock::{Clock, micros},
     config::valid_tenant,
     registry::{
         Durable, Expected, GATEWAY, Keyring, KeyringError, Put, Registry, RegistryError, Table,
@@ -21,6 +28,11 @@ use crate::{
 };
 
 const PURPOSE: &str = "caller-token";
+/// How often keys that other processes may change are read again. What one replica makes or revokes
+/// is so on all of them after this, and the time that reading takes.
+const REREAD: Duration = Duration::from_secs(5);
+/// Keys that could not be read again for this long let nobody in.
+const STALE: Duration = Duration::from_secs(60);
 
 /// A caller's key as the registry has it. The token is not in it.
 #[derive(Clone)]
@@ -78,6 +90,8 @@ pub struct CallerKeys {
     /// Kept for the life of the process: without it nobody could call at all.
     gateway: Arc<TenantKeys>,
     current: ArcSwap<ByDigest>,
+    /// When they were last read, by the clock's monotonic time.
+    read_us: AtomicU64,
     /// One change at a time, so that none is lost between reading and swapping the map.
     changing: tokio::sync::Mutex<()>,
 }
@@ -90,12 +104,14 @@ impl CallerKeys {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, CallerKeysError> {
         let gateway = keyring.tenant(GATEWAY).await?;
+        let read_us = AtomicU64::new(clock.mono_us());
         let current = ArcSwap::from_pointee(read_all(&*registry).await?);
         Ok(Self {
             registry,
             clock,
             gateway,
             current,
+            read_us,
             changing: tokio::sync::Mutex::default(),
         })
     }
@@ -106,6 +122,46 @@ impl CallerKeys {
         self.gateway
             .newest_first()
             .find_map(|key| current.get(&key.lookup().mac(PURPOSE, &[token])).cloned())
+    }
+
+    /// Whether others may have changed keys so long ago that nobody can be let in by these.
+    pub(super) fn are_stale(&self) -> bool {
+        let since = self.read_us.load(Ordering::Relaxed);
+        let age = self.clock.mono_us().saturating_sub(since);
+        self.registry.shared() && age > micros(STALE)
+    }
+
+    /// Reads all keys again, as other processes may have changed them. One that was revoked here stays
+    /// revoked, whatever the registry says.
+    pub async fn refresh(&self) -> Result<(), CallerKeysError> {
+        loop {
+            let (now_us, before) = (self.clock.mono_us(), self.current.load_full());
+            let mut read = read_all(&*self.registry).await?;
+            // Not while reading: a key that must go need not wait for a slow registry.
+            let _alone = self.changing.lock().await;
+            if !Arc::ptr_eq(&before, &self.current.load()) {
+                continue;
+            }
+            for (digest, record) in before.iter().filter(|(_, r)| r.revoked_us.is_some()) {
+                match read.get_mut(digest) {
+                    Some(again) => again.revoked_us = again.revoked_us.or(record.revoked_us),
+                    None => _ = read.insert(*digest, record.clone()),
+                }
+            }
+            self.current.store(Arc::new(read));
+            self.read_us.store(now_us, Ordering::Relaxed);
+            return Ok(());
+        }
+    }
+
+    /// Does that every few seconds, until it is dropped; not at all where nobody else changes keys.
+    pub(super) async fn keep_fresh(&self) {
+        while self.registry.shared() {
+            tokio::time::sleep(REREAD).await;
+            if let Err(error) = self.refresh().await {
+                tracing::warn!(%error, "the callers' keys were not read again");
+            }
+        }
     }
 
     /// Makes a key. The token is given out here and never again.

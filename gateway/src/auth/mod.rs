@@ -48,6 +48,9 @@ pub enum AuthError {
     /// A key that was revoked.
     #[error("revoked key")]
     Revoked,
+    /// The keys could not be read again for too long: this one may have been revoked.
+    #[error("keys cannot be checked")]
+    Unavailable,
     /// A well-formed key that we did not issue.
     #[error("unknown key")]
     Unknown,
@@ -61,6 +64,7 @@ impl AuthError {
             Self::Malformed => "malformed",
             Self::Missing => "missing",
             Self::Revoked => "revoked",
+            Self::Unavailable => "unavailable",
             Self::Unknown => "unknown",
         }
     }
@@ -77,6 +81,11 @@ impl Authenticator {
         Self { keys }
     }
 
+    /// Reads the keys again and again while others may change them, until it is dropped.
+    pub async fn keep_fresh(&self) {
+        self.keys.keep_fresh().await;
+    }
+
     /// The caller whose key stands in `Authorization: Bearer` or `x-api-key`. Both may be there if
     /// they are the same.
     ///
@@ -84,6 +93,9 @@ impl Authenticator {
     /// nothing of how close a guess was.
     pub fn authenticate(&self, headers: &HeaderMap) -> Result<Arc<Caller>, AuthError> {
         let token = token::presented(headers)?;
+        if self.keys.are_stale() {
+            return Err(AuthError::Unavailable);
+        }
         let found = self.keys.find(token);
         if !token::well_formed(token) {
             return Err(AuthError::Malformed);

@@ -4,7 +4,10 @@ use http::HeaderValue;
 use super::*;
 use crate::{
     clock::TestClock,
-    registry::{CachePolicy, Database, EmbeddedRegistry, Keyring, Registry},
+    registry::{
+        CachePolicy, Database, Durable, EmbeddedRegistry, Keyring, Put, Registry, RegistryError,
+        Table,
+    },
 };
 
 struct House {
@@ -260,4 +263,86 @@ async fn no_file_holds_a_token() {
     ] {
         assert!(memchr::memmem::find(&kept, &spelling).is_none());
     }
+}
+
+/// The registry of several processes, which can be out of reach.
+struct Shared {
+    inner: EmbeddedRegistry,
+    down: std::sync::atomic::AtomicBool,
+}
+
+#[async_trait::async_trait]
+impl Registry for Shared {
+    async fn get(&self, table: Table, name: &str) -> Result<Option<Vec<u8>>, RegistryError> {
+        self.inner.get(table, name).await
+    }
+
+    async fn put_if(&self, table: Table, name: &str, put: Put) -> Result<bool, RegistryError> {
+        self.inner.put_if(table, name, put).await
+    }
+
+    async fn list(
+        &self,
+        table: Table,
+        group: &str,
+    ) -> Result<Vec<(String, Vec<u8>)>, RegistryError> {
+        if self.down.load(std::sync::atomic::Ordering::SeqCst) {
+            return Err(RegistryError::Unavailable("injected".into()));
+        }
+        self.inner.list(table, group).await
+    }
+
+    async fn delete(&self, table: Table, name: &str, sync: Durable) -> Result<bool, RegistryError> {
+        self.inner.delete(table, name, sync).await
+    }
+
+    async fn sweep(&self) -> Result<(), RegistryError> {
+        self.inner.sweep().await
+    }
+}
+
+/// What one replica makes and revokes is so on the others once they have read the keys again; if they
+/// cannot for a minute, they let nobody in.
+#[tokio::test]
+async fn replicas_learn_of_keys_and_never_trust_old_ones_for_long() {
+    let dir = tempfile::tempdir().unwrap();
+    let database = Arc::new(Database::open(&dir.path().join("sessions.redb")).unwrap());
+    let clock = Arc::new(TestClock::new(1_000_000));
+    let registry = Arc::new(Shared {
+        inner: EmbeddedRegistry::new(database, clock.clone()),
+        down: false.into(),
+    });
+    let provider = Arc::new(FileKeys::open_or_create(&dir.path().join("keys/root")).unwrap());
+    let policy = CachePolicy::default();
+    let keyring = Keyring::new(provider, registry.clone(), clock.clone(), policy);
+    let load = async || {
+        let keys = CallerKeys::load(registry.clone(), &keyring, clock.clone()).await;
+        Arc::new(keys.unwrap())
+    };
+    let (one, two) = (load().await, load().await);
+    let auth = Authenticator::new(two.clone());
+    let (token, record) = one.create(new("a")).await.unwrap();
+    let asks = || auth.authenticate(&head(&[("authorization", &bearer(&token))]));
+    assert_eq!(asks().err(), Some(AuthError::Unknown));
+    two.refresh().await.unwrap();
+    assert!(asks().is_ok());
+    one.revoke(&record.caller.key_id).await.unwrap();
+    two.refresh().await.unwrap();
+    assert_eq!(asks().err(), Some(AuthError::Revoked));
+
+    let (token, _) = two.create(new("b")).await.unwrap();
+    let asks = || auth.authenticate(&head(&[("authorization", &bearer(&token))]));
+    registry
+        .down
+        .store(true, std::sync::atomic::Ordering::SeqCst);
+    clock.advance(std::time::Duration::from_secs(59));
+    assert!(two.refresh().await.is_err() && asks().is_ok());
+    clock.advance(std::time::Duration::from_secs(2));
+    assert!(two.refresh().await.is_err());
+    assert_eq!(asks().err(), Some(AuthError::Unavailable));
+    registry
+        .down
+        .store(false, std::sync::atomic::Ordering::SeqCst);
+    two.refresh().await.unwrap();
+    assert!(asks().is_ok());
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::fault::Faults;
 use super::load::{Environment, Overrides};
 use super::raw::{Raw, RawFormat, RawLedger, RawLevel, RawLimits, RawLog, RawMode, RawSessions};
-use super::raw::{RawKeys, RawTimeouts};
-use super::{Config, Ledger, LedgerMode, Limits, Log, Redaction, Sessions, Timeouts};
+use super::raw::{RawKeys, RawOnBusy, RawTimeouts};
+use super::{Config, Ledger, LedgerMode, Limits, Log, OnBusy, Redaction, Sessions, Timeouts};
 use super::{tree, value};
 
 /// The version of the configuration's language that this gateway reads.
@@ -247,6 +247,11 @@ impl<'e> Check<'e> {
             idle: self.duration("sessions.idle", raw.idle.as_deref(), or.idle),
             absolute: self.duration("sessions.absolute", raw.absolute.as_deref(), or.absolute),
             lease: self.duration("sessions.lease", raw.lease.as_deref(), or.lease),
+            on_busy: match raw.on_busy {
+                Some(RawOnBusy::Interrupt) => OnBusy::Interrupt,
+                Some(RawOnBusy::Queue) | None => OnBusy::Queue,
+                Some(RawOnBusy::Reject) => OnBusy::Reject,
+            },
             wait: self.duration("sessions.wait", raw.wait.as_deref(), or.wait),
             continuity: raw.continuity.unwrap_or(or.continuity),
             require_session: raw.require_session.unwrap_or(or.require_session),

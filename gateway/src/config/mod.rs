@@ -152,6 +152,33 @@ pub struct Limits {
     pub connections_per_ip: usize,
 }
 
+/// What becomes of a second turn of one session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnBusy {
+    /// The first one ends, and the second goes on.
+    Interrupt,
+    /// It waits, first come, first served, for a bounded time.
+    Queue,
+    /// It gets a 409 at once.
+    Reject,
+}
+
+/// In a deployment where turns interrupt each other, how often at least one asks whether it still has
+/// its session.
+const SOON: Duration = Duration::from_secs(2);
+
+impl Sessions {
+    /// How often a turn renews its lease: a few times within it, so that a slow provider does not lose
+    /// the session's turn; and soon enough to notice that it has been interrupted.
+    pub fn renewal(&self) -> Duration {
+        let period = (self.lease / 3).max(Duration::from_millis(10));
+        match self.on_busy {
+            OnBusy::Interrupt => period.min(SOON),
+            OnBusy::Queue | OnBusy::Reject => period,
+        }
+    }
+}
+
 /// How long sessions live, and how their turns wait for each other.
 #[derive(Clone, Copy, Debug)]
 pub struct Sessions {
@@ -161,6 +188,8 @@ pub struct Sessions {
     pub absolute: Duration,
     /// How long a turn holds its session without renewing.
     pub lease: Duration,
+    /// What a second turn does while the first is under way.
+    pub on_busy: OnBusy,
     /// How long a second turn waits for the first, before it gets a 409.
     pub wait: Duration,
     /// Whether a request without an id is given the session that its conversation belongs to.
@@ -271,6 +300,7 @@ impl Default for Sessions {
             idle: Duration::from_secs(3600),
             absolute: Duration::from_secs(24 * 3600),
             lease: Duration::from_secs(60),
+            on_busy: OnBusy::Queue,
             wait: Duration::from_secs(10),
             continuity: true,
             require_session: false,

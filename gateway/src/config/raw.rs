@@ -87,6 +87,7 @@ pub(super) struct RawSessions {
     pub(super) idle: Option<String>,
     pub(super) absolute: Option<String>,
     pub(super) lease: Option<String>,
+    pub(super) on_busy: Option<RawOnBusy>,
     pub(super) wait: Option<String>,
     pub(super) continuity: Option<bool>,
     pub(super) require_session: Option<bool>,
@@ -99,6 +100,14 @@ pub(super) struct RawPhases {
     pub(super) initial: Option<String>,
     pub(super) next: BTreeMap<String, Vec<String>>,
     pub(super) by_model: Vec<String>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawOnBusy {
+    Interrupt,
+    Queue,
+    Reject,
 }
 
 #[derive(Default, Deserialize)]

@@ -1,5 +1,4 @@
-//! The fifth stage: the log and the session's store take the request before a provider sees it,
-//! both at once.
+//! The fifth stage: the log and the session's store take the request before a provider sees it.
 
 use std::sync::Arc;
 
@@ -8,18 +7,18 @@ use gatehouse_redactor::Vault;
 
 use super::Gateway;
 use super::inbound::Head;
-use super::refuse::{Refusal, book_refusal, held_refusal, session_refusal};
+use super::refuse::{People, Refusal, book_refusal, held_refusal, session_refusal};
 use super::screen::{Parts, Screened};
 use super::unsent::{Unsent, unsent_refusal};
-use crate::audit::{Admitted as Record, Event, Pledge, Redaction, StateKey, Upstream};
+use crate::audit::{Admitted as Record, Event, Pledge, Redaction, Refused, StateKey, Upstream};
 use crate::auth::Caller;
 use crate::clock;
 use crate::config::Provider;
 use crate::protocol::{Facts, Protocol};
 use crate::provider;
-use crate::reject::Rejection;
+use crate::reject::{Code, Rejection};
 use crate::relay;
-use crate::session::{Continuity, Turn};
+use crate::session::{Continuity, Offer, Turn};
 
 /// A request that the log holds.
 pub(super) struct Admitted {
@@ -42,15 +41,12 @@ impl Gateway {
     ) -> Result<Admitted, Box<Refusal>> {
         let mut parts = request.into_parts();
         let event = self.event(protocol, &parts).await;
-        let (provider, event) = match event.and_then(|found| brought(&mut parts).map(|()| found)) {
+        let found = event.and_then(|found| brought(&mut parts).map(|()| found));
+        let (provider, mut offer) = match found {
             Ok(found) => found,
             Err(rejection) => {
-                return Err(held_refusal(
-                    parts.head,
-                    parts.caller,
-                    parts.turn,
-                    rejection,
-                ));
+                let (head, caller, turn) = (parts.head, parts.caller, parts.turn);
+                return Err(held_refusal(head, caller, turn, rejection));
             }
         };
         for (label, count) in &parts.receipt.found {
@@ -62,8 +58,10 @@ impl Gateway {
         let subject = parts.head.subject(parts.turn.reference());
         let id = parts.head.id.as_str();
         let mut pledge = Pledge::new(self.book.clone(), id, subject.session, subject.trace);
-        // Both at once: the store and the log.
-        let admitted = parts.turn.admit(event, || pledge.begins()).await;
+        // For the next process, if this one dies in between.
+        let shared = parts.turn.is_shared();
+        offer.closing = shared.then(|| pledge.closing().ok()).flatten();
+        let admitted = parts.turn.admit(offer, || pledge.begins()).await;
         let Parts {
             head,
             caller,
@@ -87,25 +85,28 @@ impl Gateway {
             // Nothing is sent. What the log has of it is settled once the caller has been told.
             Err(unadmitted) => {
                 let rejection = session_refusal(&unadmitted.error);
+                // If another turn has the number, there is no record of this request yet.
+                let recorded = !unadmitted.is_overtaken();
                 let unsent = Unsent::new(turn, pledge, unadmitted.fate, rejection.status());
-                Err(unsent_refusal(head, caller, unsent, rejection))
+                let mut refusal = unsent_refusal(head, caller, unsent, rejection);
+                refusal.recorded = recorded;
+                Err(refusal)
             }
         }
     }
 
-    /// Where the request goes, and the record of it.
+    /// Where the request goes, and the record of it; where others share the store, also what is
+    /// recorded if it does not answer.
     async fn event(
         &self,
         protocol: &dyn Protocol,
         parts: &Parts,
-    ) -> Result<(Arc<Provider>, Event), Rejection> {
+    ) -> Result<(Arc<Provider>, Offer), Rejection> {
         let Parts {
             head,
             caller,
             facts,
             turn,
-            body,
-            receipt,
             ..
         } = parts;
         let provider = provider::route(&self.config, protocol.shape(), &facts.model)?;
@@ -124,17 +125,7 @@ impl Gateway {
             config: self.digests.config,
             limit_us: clock::micros(self.config.timeouts.exchange),
             continuity: turn.continuity().word(),
-            redaction: Redaction {
-                visited: u64::from(receipt.visited),
-                checked: u64::from(receipt.checked),
-                skipped: u64::from(receipt.skipped),
-                unvisited: u64::from(receipt.unvisited),
-                rules: self.digests.rules,
-                model: self.verdicts.model(),
-                found: &receipt.found,
-                input: parts.input_digest,
-                output: keys.commit().mac("gatehouse body sent", &[body]),
-            },
+            redaction: redaction(self, parts),
             reserved_uusd: None,
             upstream: Upstream {
                 provider: &provider.name,
@@ -150,7 +141,50 @@ impl Gateway {
         }
         .build(turn.link())
         .map_err(|error| book_refusal(&error.into()))?;
-        Ok((Arc::clone(provider), event))
+        let shared = turn.is_shared();
+        let offer = Offer {
+            otherwise: shared.then(|| refused(head, caller, &people)).flatten(),
+            ..event.into()
+        };
+        Ok((Arc::clone(provider), offer))
+    }
+}
+
+/// What is recorded of a request that the session's store did not answer for.
+fn refused(head: &Head, caller: &Caller, people: &People) -> Option<Event> {
+    let code = Code::SessionUnavailable;
+    let refused = Refused {
+        request: head.id.as_str(),
+        session: None,
+        who: Some(people.who(caller)),
+        source: people.source(head),
+        status: code.status().as_u16(),
+        code: code.word(),
+        blame: code.blame().word(),
+        label: None,
+        rule: None,
+        absent: None,
+    };
+    refused.build().ok()
+}
+
+/// What the record says of the search.
+fn redaction<'p>(gateway: &'p Gateway, parts: &'p Parts) -> Redaction<'p> {
+    let receipt = &parts.receipt;
+    Redaction {
+        visited: u64::from(receipt.visited),
+        checked: u64::from(receipt.checked),
+        skipped: u64::from(receipt.skipped),
+        unvisited: u64::from(receipt.unvisited),
+        rules: gateway.digests.rules,
+        model: gateway.verdicts.model(),
+        found: &receipt.found,
+        input: parts.input_digest,
+        output: parts
+            .turn
+            .keys()
+            .commit()
+            .mac("gatehouse body sent", &[&parts.body]),
     }
 }
 

@@ -12,7 +12,7 @@ use super::Gateway;
 use super::inbound::{Head, Inbound};
 use super::receive::{acceptable, drain, read};
 use super::refuse::{Refusal, refusal};
-use crate::auth::Caller;
+use crate::auth::{AuthError, Caller};
 use crate::reject::{Code, Rejection};
 
 /// A request whose caller is known.
@@ -39,11 +39,11 @@ impl Gateway {
                     "nobody's request"
                 );
                 drain(&mut body, &head.headers).await;
-                Err(refusal(
-                    head,
-                    None,
-                    Rejection::new(Code::AuthenticationFailed),
-                ))
+                let code = match error {
+                    AuthError::Unavailable => Code::AuthenticationUnavailable,
+                    _ => Code::AuthenticationFailed,
+                };
+                Err(refusal(head, None, Rejection::new(code)))
             }
         }
     }

@@ -48,11 +48,13 @@ impl Gateway {
             body,
         };
         let progress = self.sessions.report(turn.reference(), head.id.as_str());
-        let mut guard = Guard::new(self.config.sessions.lease, deadline, self.cut.clone());
-        let sending = self.upstream.send(outgoing);
-        let sent = guard
-            .wait(sending, slot.gone(), &mut turn, timeouts.first_byte)
-            .await;
+        let mut guard = Guard::new(self.config.sessions.renewal(), deadline, self.cut.clone());
+        let (sending, patience) = (self.upstream.send(outgoing), timeouts.first_byte);
+        let sent = match turn.still_holds().await {
+            None => guard.wait(sending, slot.gone(), &mut turn, patience).await,
+            // This process stood still for so long that another may be at it.
+            Some(code) => Err(Unreplied::failed(code, 0)),
+        };
         let answer = sent.and_then(|sent| sent.map_err(unreplied));
         if answer.is_ok() {
             self.metrics.first_byte(protocol.api(), pledge.elapsed());

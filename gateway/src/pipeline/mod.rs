@@ -147,7 +147,7 @@ impl Gateway {
             tenant: tenant.clone(),
             timeouts: self.config.timeouts,
             limits: self.config.limits,
-            lease: self.config.sessions.lease,
+            renewal: self.config.sessions.renewal(),
             phases: Arc::clone(&self.config.phases),
             cut: self.cut.clone(),
             protocol,

@@ -15,7 +15,7 @@ use crate::audit::{Absent, BookError, BuildError, Refused, Source, Subject, Who}
 use crate::auth::Caller;
 use crate::reject::{Code, Rejection};
 use crate::screen;
-use crate::session::{Absence, SessionError, Turn};
+use crate::session::{Absence, Offer, SessionError, Turn};
 use crate::wire::body::ReplyBody;
 
 /// A request that ends here, with what its record needs.
@@ -102,9 +102,11 @@ pub(super) fn refusal(
 /// A refusal because the session cannot be used. Why it is not there is for the log alone.
 pub(super) fn absent_refusal(head: Head, caller: Arc<Caller>, error: SessionError) -> Box<Refusal> {
     let mut refusal = refusal(head, Some(caller), session_refusal(&error));
-    if let SessionError::NotFound(absence) = error {
-        refusal.absence = Some(absence);
-    }
+    refusal.absence = match error {
+        SessionError::NotFound(absence) => Some(absence),
+        SessionError::RolledBack(reference) => Some(Absence::RolledBack { reference }),
+        _ => None,
+    };
     refusal
 }
 
@@ -169,8 +171,10 @@ pub(super) fn session_refusal(error: &SessionError) -> Rejection {
     Rejection::new(match error {
         SessionError::Busy => Code::SessionBusy,
         SessionError::Conflict => Code::SessionConflict,
+        SessionError::Interrupted => Code::SessionInterrupted,
         SessionError::Newer => Code::SessionNewer,
         SessionError::NotFound(_) => Code::SessionNotFound,
+        SessionError::RolledBack(_) => Code::SessionRolledBack,
         SessionError::Damaged | SessionError::Keys(_) | SessionError::Store(_) => {
             Code::SessionUnavailable
         }
@@ -245,11 +249,9 @@ impl Gateway {
             Ok(people) => people,
             Err(error) => return (rejection, Err(error.into())),
         };
-        let event = Refused {
+        let refused = |session| Refused {
             request: head.id.as_str(),
-            session: turn
-                .as_ref()
-                .map(|turn| (head.subject(turn.reference()), turn.link())),
+            session,
             who: Some(people.who(&caller)),
             source: people.source(&head),
             status: rejection.status().as_u16(),
@@ -259,10 +261,25 @@ impl Gateway {
             rule,
             absent: absence.as_ref().map(absent),
         };
-        let written = match (event.build(), turn) {
+        let (event, otherwise) = match &turn {
+            Some(turn) => {
+                let place = (head.subject(turn.reference()), turn.link());
+                let shared = turn.is_shared();
+                let otherwise = shared.then(|| refused(None).build().ok()).flatten();
+                (refused(Some(place)).build(), otherwise)
+            }
+            None => (refused(None).build(), None),
+        };
+        let written = match (event, turn) {
             (Err(error), _) => Err(error.into()),
             (Ok(event), None) => self.book.refused(event).await.map_err(Unrecorded::from),
-            (Ok(event), Some(turn)) => turn.settle(event).await.map_err(Unrecorded::from),
+            (Ok(event), Some(turn)) => {
+                let offer = Offer {
+                    otherwise,
+                    ..event.into()
+                };
+                turn.settle(offer).await.map_err(Unrecorded::from)
+            }
         };
         (rejection, written)
     }
@@ -338,6 +355,7 @@ impl From<SessionError> for Cause {
 fn absent(absence: &Absence) -> Absent<'_> {
     let (session, owner) = match absence {
         Absence::Foreign { reference, owner } => (Some(reference.as_str()), Some(owner.as_str())),
+        Absence::RolledBack { reference } => (Some(reference.as_str()), None),
         _ => (None, None),
     };
     Absent {

@@ -50,6 +50,8 @@ codes! {
     AuditUnavailable = "audit_unavailable", 503, Gateway, Retry::After(1), "The audit log is unavailable, so nothing was sent";
     /// No key, a malformed key, an unknown key or a revoked key.
     AuthenticationFailed = "authentication_failed", 401, Caller, Retry::ByStatus, "The API key is missing or not valid";
+    /// The callers' keys could not be read for too long; nobody is let in by keys that may have been revoked.
+    AuthenticationUnavailable = "authentication_unavailable", 503, Gateway, Retry::After(1), "Keys cannot be checked at present";
     /// The policy blocks a kind of value that the request holds.
     BlockedByPolicy = "blocked_by_policy", 403, Policy, Retry::No, "The policy does not let this content out";
     /// The body did not arrive in time.
@@ -120,6 +122,8 @@ codes! {
     SessionConflict = "session_conflict", 409, Caller, Retry::No, "The session was changed by another request";
     /// The session holds as many values as it may; a new one has room.
     SessionFull = "session_full", 409, Policy, Retry::No, "The session holds too many values; open a new one";
+    /// Another request of the session came, and the configuration lets it interrupt this one.
+    SessionInterrupted = "session_interrupted", 409, Caller, Retry::No, "Another request of this session interrupted this one";
     /// A later release of the gateway wrote the session's state; a replica of that release can use it.
     SessionNewer = "session_newer", 503, Gateway, Retry::After(1), "The session was written by a later release of the gateway";
     /// Unknown, foreign, expired and revoked look the same.
@@ -130,6 +134,8 @@ codes! {
     SessionPaused = "session_paused", 409, Caller, Retry::No, "The session waits for an answer; resume it first";
     /// The configuration asks for a session id, and there is none.
     SessionRequired = "session_required", 400, Caller, Retry::No, "A session_id is required";
+    /// The store has lost a part of the session, which is not gone on with; a new one can be used.
+    SessionRolledBack = "session_rolled_back", 409, Gateway, Retry::No, "The session's store has lost a part of it; open a new one";
     /// The session store or its keys cannot be used.
     SessionUnavailable = "session_unavailable", 503, Gateway, Retry::After(1), "Sessions are unavailable";
     /// The gateway is stopping.

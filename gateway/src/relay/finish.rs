@@ -26,6 +26,7 @@ impl<T> Finish<T> {
             Self::Broken(rejection) => match rejection.code() {
                 Code::ExchangeTimeout | Code::ProviderTimeout => Ending::Timeout,
                 Code::ProviderTruncated => Ending::UpstreamCut,
+                Code::SessionInterrupted => Ending::Interrupted,
                 _ => Ending::Error,
             },
             Self::CallerGone => Ending::CallerGone,

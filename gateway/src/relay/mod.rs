@@ -137,8 +137,8 @@ pub struct Shared {
     pub timeouts: Timeouts,
     /// How large things may be.
     pub limits: Limits,
-    /// How long a turn holds its session without renewing.
-    pub lease: Duration,
+    /// How often a turn renews its lease.
+    pub renewal: Duration,
     /// The phases of sessions.
     pub phases: Arc<Phases>,
     /// Ends every exchange: the gateway stops.
@@ -204,11 +204,9 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// A guard for a turn with this lease, in an exchange that ends at `deadline`, or when the
-    /// gateway cannot wait for it any longer.
-    pub fn new(lease: Duration, deadline: Instant, cut: CancellationToken) -> Self {
-        // A few times within a lease, so that a slow provider does not lose the session's turn.
-        let period = (lease / 3).max(Duration::from_millis(10));
+    /// A guard for a turn that renews its lease every `period`, in an exchange that ends at
+    /// `deadline`, or when the gateway cannot wait for it any longer.
+    pub fn new(period: Duration, deadline: Instant, cut: CancellationToken) -> Self {
         let mut renewal = interval_at(Instant::now() + period, period);
         renewal.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
@@ -232,9 +230,13 @@ impl Guard {
     ) -> Result<T, Unreplied> {
         let until = (Instant::now() + patience).min(self.deadline);
         let (mut work, mut gone) = (std::pin::pin!(work), std::pin::pin!(gone));
+        let interrupted = turn.interruption();
         loop {
             tokio::select! {
                 biased;
+                () = interrupted.cancelled() => {
+                    return Err(Unreplied::failed(Code::SessionInterrupted, 1));
+                }
                 done = &mut work => return Ok(done),
                 () = &mut gone => return Err(Unreplied::CallerGone),
                 () = self.cut.cancelled() => {
@@ -245,8 +247,8 @@ impl Guard {
                     let late = if whole { Code::ExchangeTimeout } else { Code::ProviderTimeout };
                     return Err(Unreplied::failed(late, 1));
                 }
-                _ = self.renewal.tick() => if turn.renew().await.is_err() {
-                    return Err(Unreplied::failed(Code::SessionConflict, 1));
+                _ = self.renewal.tick() => if let Some(code) = turn.lost().await {
+                    return Err(Unreplied::failed(code, 1));
                 },
             }
         }

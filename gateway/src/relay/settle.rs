@@ -10,13 +10,13 @@ use tokio::time::Instant;
 use super::Shared;
 use super::seen::proposed;
 use crate::audit::{
-    BuildError, Destination, Ending, Event, Pledge, Reply, Restored, Settled, Subject, Usage,
+    BuildError, Destination, Ending, Event, Link, Pledge, Reply, Restored, Settled, Subject, Usage,
 };
 use crate::protocol::{Brought, Usage as Counted};
 use crate::reject::Code;
 use crate::screen::Findings;
 use crate::session::typed::PhaseSeen;
-use crate::session::{Reporting, SessionError, Turn};
+use crate::session::{Offer, Reporting, SessionError, Turn};
 use crate::telemetry::{Outcome, RequestId};
 
 /// What all endings of one exchange have in common.
@@ -61,22 +61,34 @@ impl Settlement {
         }
         self.count(shared, &findings, end);
         let phase = self.saw(shared, &findings.calls, end.ending == Ending::Done);
-        let event = self.event(&findings, phase.as_ref(), end).or_else(|error| {
+        let (phase, place) = (phase.as_ref(), self.turn.place());
+        let event = self.event(&findings, phase, end, place).or_else(|error| {
             // That it ended is worth more than what was in it.
             tracing::error!(request = self.request.as_str(), %error, "settled without counts");
-            self.event(&Findings::default(), phase.as_ref(), end)
+            self.event(&Findings::default(), phase, end, place)
         });
         let Ok(event) = event else {
             // The pledge says at least that it ended.
             let _kept = self.turn.release().await;
             return Err(Code::ReplyUnrecorded);
         };
+        let shared = self.turn.is_shared();
+        let offer = Offer {
+            otherwise: shared
+                .then(|| self.event(&findings, phase, end, None).ok())
+                .flatten(),
+            ..event.into()
+        };
         // From here on the record is on its way, whatever becomes of this task.
         self.pledge.keep();
-        let settled = self.turn.settle(event).await;
+        let settled = self.turn.settle(offer).await;
         settled.map_err(|error| {
             tracing::error!(request = self.request.as_str(), %error, "the reply is withheld");
             match error {
+                // It was, and is told so; that there is no place for its record is why it is lost.
+                SessionError::Conflict if end.ending == Ending::Interrupted => {
+                    Code::SessionInterrupted
+                }
                 SessionError::Conflict => Code::SessionConflict,
                 _ => Code::ReplyUnrecorded,
             }
@@ -88,6 +100,7 @@ impl Settlement {
         findings: &Findings,
         phase: Option<&PhaseSeen>,
         end: End,
+        place: Option<Link>,
     ) -> Result<Event, BuildError> {
         let restored = restored(findings);
         Settled {
@@ -113,7 +126,7 @@ impl Settlement {
             upstream_digest: None,
             duration_us: micros(self.pledge.elapsed()),
         }
-        .build(self.turn.place())
+        .build(place)
     }
 
     /// Tells the operator, in numbers.
@@ -146,6 +159,7 @@ fn outcome(ending: Ending) -> Outcome {
         Ending::CallerGone => Outcome::CallerGone,
         Ending::Done => Outcome::Done,
         Ending::Error => Outcome::Error,
+        Ending::Interrupted => Outcome::Interrupted,
         Ending::Timeout => Outcome::Timeout,
         Ending::UpstreamCut => Outcome::UpstreamCut,
     }

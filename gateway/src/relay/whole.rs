@@ -56,7 +56,10 @@ pub(super) async fn run(
             rejection,
             attempts: tried,
         } => {
-            attempts = attempts.max(tried);
+            attempts = match upstream_status {
+                Some(_) => attempts.max(tried),
+                None => tried,
+            };
             Finish::Broken(rejection)
         }
     });
@@ -105,7 +108,7 @@ async fn whole_body(
     } else {
         ERROR_CAP
     };
-    let mut guard = Guard::new(shared.lease, rest.deadline, shared.cut.clone());
+    let mut guard = Guard::new(shared.renewal, rest.deadline, shared.cut.clone());
     // Every part of it has its own time limit; in all there is the exchange's.
     let reading = answer.collect(cap, shared.timeouts.idle);
     guard

@@ -263,6 +263,11 @@ impl Running {
         let (denials, end) = (Arc::clone(&self.gateway.denials), self.end.clone());
         self.background
             .spawn(async move { denials.run(end.cancelled()).await });
+        let (gateway, end) = (Arc::clone(&self.gateway), self.end.clone());
+        self.background.spawn(async move {
+            let fresh = gateway.authenticator.keep_fresh();
+            end.run_until_cancelled(fresh).await;
+        });
         let (sessions, end) = (self.gateway.sessions.clone(), self.end.clone());
         self.background.spawn(async move {
             while tokio::time::timeout(SWEEP, end.cancelled()).await.is_err() {

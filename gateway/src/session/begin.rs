@@ -1,12 +1,13 @@
 //! Opening a session: its id, its key, its first event.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use gatehouse_envelope::{
     keys::{KeyError, TenantKey},
     random,
     secret::Secret,
 };
+use tokio::time::Instant;
 
 use super::{
     Continuity, SessionError, SessionState, Sessions,
@@ -53,8 +54,11 @@ impl Sessions {
             }),
         };
         let event = event.build().map_err(|_| SessionError::Log)?;
+        // Nobody else stands in line for it; but who looks after sessions must see it taken.
+        let place = self.shared.queue.wait(&location.name, Duration::ZERO);
         let turn = Turn {
             shared: Arc::clone(&self.shared),
+            place: place.await,
             location,
             keys: keys.with_uses(0, self.shared.limits.seals),
             state,
@@ -69,7 +73,8 @@ impl Sessions {
             continuity: Continuity::New,
             followed: None,
             named: None,
-            _place: None,
+            exchange: None,
+            leased: Instant::now(),
         };
         Ok((turn, id, event))
     }

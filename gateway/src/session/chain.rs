@@ -35,6 +35,8 @@ impl Doubt {
 
 #[derive(Default)]
 pub(super) struct Chains {
+    /// Others write the same rows: what is doubtful stands in the outbox, not here.
+    shared: bool,
     doubts: Mutex<HashMap<String, Doubt>>,
     floors: Mutex<Floors>,
 }
@@ -50,8 +52,18 @@ struct Floors {
 }
 
 impl Chains {
+    pub(super) fn new(shared: bool) -> Self {
+        Self {
+            shared,
+            ..Self::default()
+        }
+    }
+
     /// Notes that a session's chain goes on at `next`, whatever the store says.
     pub(super) fn goes_on(&self, id: &str, next: Link) {
+        if self.shared {
+            return;
+        }
         let mut doubts = self.doubts.lock();
         let doubt = doubts
             .entry(id.to_owned())
@@ -160,15 +172,17 @@ impl Chains {
             floors.old = std::mem::take(&mut floors.young);
         }
         let id = floors.key.hash_one(id);
-        floors.young.insert(id, version);
+        let floor = floors.young.entry(id).or_insert(version);
+        *floor = version.max(*floor);
     }
 
-    /// Whether a version that was read is older than one that was written: somebody put it back.
-    pub(super) fn put_back(&self, id: &str, version: u64) -> bool {
+    /// The newest version of a session that is remembered; 0 if none is. A row that is read after
+    /// this was asked and is older was put back, or lost.
+    pub(super) fn floor(&self, id: &str) -> u64 {
         let floors = self.floors.lock();
         let id = floors.key.hash_one(id);
         let floor = floors.young.get(&id).or_else(|| floors.old.get(&id));
-        floor.is_some_and(|floor| version < *floor)
+        floor.copied().unwrap_or(0)
     }
 }
 

@@ -16,6 +16,7 @@ use gatehouse_envelope::keys::TenantKey;
 
 use super::find::Loaded;
 use super::index::Named;
+use super::queue::Patience;
 use super::turn::{Location, Turn};
 use super::{SessionError, Sessions};
 use crate::auth::Caller;
@@ -253,7 +254,7 @@ impl Sessions {
         loaded: Loaded,
         expected: &History,
     ) -> Result<Option<Turn>, SessionError> {
-        match Box::pin(self.lease(location, loaded, None, Duration::ZERO)).await {
+        match Box::pin(self.lease(location, loaded, None, Patience::Waits(Duration::ZERO))).await {
             Ok(turn) if turn.state.history == *expected => Ok(Some(turn)),
             Ok(turn) => {
                 turn.release().await?;

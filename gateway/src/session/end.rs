@@ -1,11 +1,11 @@
 //! How sessions end: closed by their caller, revoked or erased by an operator, or past their time.
 
 use super::{
-    Absence, SessionError, SessionView, Sessions,
+    Absence, SessionError, SessionState, SessionView, Sessions,
     begin::{is_reference, subject},
     find::view,
     store::{Acquired, Durable},
-    turn::Location,
+    turn::{Head, Location, Turn},
     typed::parts::prefix,
 };
 use crate::{
@@ -118,6 +118,10 @@ impl Sessions {
                 let reference = location.reference.clone();
                 match self.end_past_its_time(location).await {
                     Ok(()) => swept.ended += 1,
+                    // Another replica ends it, or has done so.
+                    Err(
+                        SessionError::Busy | SessionError::Conflict | SessionError::NotFound(_),
+                    ) if self.shared.is_shared() => {}
                     Err(error) => {
                         tracing::debug!(session = reference, %error, "session not ended");
                         swept.failed += 1;
@@ -150,7 +154,8 @@ impl Sessions {
     ) -> Result<(), SessionError> {
         let shared = &self.shared;
         let place = shared.queue.wait(&location.name, shared.limits.wait).await;
-        let _place = place.ok_or(SessionError::Busy)?;
+        let place = place.ok_or(SessionError::Busy)?;
+        let floor = shared.chains.floor(&location.name);
         let loaded = self.peek(&location).await?;
         let acquired = shared
             .store
@@ -162,25 +167,24 @@ impl Sessions {
             }
             Acquired::Busy => return Err(SessionError::Busy),
         };
+        // Without its key there is no state to read, and nothing more to say in its chain; nor is
+        // there if the store has lost a part of it.
+        let readable = loaded.filter(|loaded| !loaded.set_aside);
+        let mut version = row.version;
         let written = async {
-            // Without its key there is no state to read, and nothing more to say in its chain.
-            if let Some(loaded) = loaded {
-                let (_, state) = self.under_lease(&location, loaded, &row)?;
-                let mut link = state.link;
-                for missing in state.gaps.iter().copied() {
-                    let gap = AuditGap {
-                        subject: subject(&location.reference),
-                        missing,
-                    };
-                    link = self.write_down(&location, link, gap.build(link)).await?;
-                }
-                let end = SessionEnd {
-                    subject: subject(&location.reference),
-                    ending,
-                };
-                self.write_down(&location, link, end.build(link)).await?;
+            let Some(loaded) = readable else {
+                return Ok(());
+            };
+            let opened = self.under_lease(&location, loaded, &row, floor)?;
+            if shared.is_shared() {
+                let head = Head { fence, version };
+                let mut turn = self.held(location.clone(), opened, head, place);
+                turn.expires_us = Some(row.expires_us);
+                let written = self.write_last(&mut turn, ending).await;
+                version = turn.head.map_or(version, |head| head.version);
+                return written;
             }
-            Ok(())
+            self.write_down_last(&location, opened.1, ending).await
         };
         if let Err(error) = written.await {
             shared.store.free(&location.name, fence).await?;
@@ -188,7 +192,7 @@ impl Sessions {
         }
         self.mark_ended(&location, ending).await?;
         self.destroy_key(&location).await?;
-        let removed = shared.store.remove(&location.name, fence, row.version);
+        let removed = shared.store.remove(&location.name, fence, version);
         removed.await?;
         // Nobody can open them any more, so what is left of them is only room.
         if let Err(error) = shared.blobs.remove(&prefix(&location)).await {
@@ -197,6 +201,37 @@ impl Sessions {
         }
         shared.chains.forget(&location.name);
         Ok(())
+    }
+
+    /// The last records of a session in a store of this process's own.
+    async fn write_down_last(
+        &self,
+        location: &Location,
+        state: SessionState,
+        ending: SessionEnding,
+    ) -> Result<(), SessionError> {
+        let (mut link, subject) = (state.link, subject(&location.reference));
+        for missing in state.gaps.iter().copied() {
+            let gap = AuditGap { subject, missing };
+            link = self.write_down(location, link, gap.build(link)).await?;
+        }
+        let end = SessionEnd { subject, ending };
+        self.write_down(location, link, end.build(link)).await?;
+        Ok(())
+    }
+
+    /// The last records of a session in a store that others share: it is asked first, so that two
+    /// processes that would end the session do not both say so.
+    async fn write_last(&self, turn: &mut Turn, ending: SessionEnding) -> Result<(), SessionError> {
+        turn.conclude_outbox().await?;
+        self.declare_gaps(turn).await?;
+        let end = SessionEnd {
+            subject: subject(turn.reference()),
+            ending,
+        };
+        let event = end.build(turn.link()).map_err(|_| SessionError::Log)?;
+        let written = turn.admit(event, || ()).await;
+        written.map_err(|unadmitted| unadmitted.error)
     }
 
     async fn write_down(

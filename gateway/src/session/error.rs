@@ -18,6 +18,9 @@ pub enum SessionError {
     /// not used, and not started anew either.
     #[error("the session's stored state is damaged")]
     Damaged,
+    /// A newer turn of the session came before this one began.
+    #[error("a newer turn of this session came first")]
+    Interrupted,
     /// There is no key to open or seal it with.
     #[error("the session's key is not available")]
     Keys(#[source] KeyError),
@@ -30,6 +33,9 @@ pub enum SessionError {
     /// There is no such session for this caller. Why is for the log alone.
     #[error("no such session")]
     NotFound(Absence),
+    /// The store has lost a part of this session, whose reference this is. It is not gone on with.
+    #[error("the store has lost a part of this session")]
+    RolledBack(String),
     /// The store failed or did not answer.
     #[error("the session store is not available")]
     Store(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -55,6 +61,11 @@ pub enum Absence {
     Malformed,
     /// Revoked by an operator.
     Revoked,
+    /// The store has lost a part of it.
+    RolledBack {
+        /// The session's reference.
+        reference: String,
+    },
     /// There never was one, or not for long enough.
     Unknown,
 }
@@ -69,6 +80,7 @@ impl Absence {
             Self::Foreign { .. } => "session_owner_mismatch",
             Self::Malformed => "malformed",
             Self::Revoked => "revoked",
+            Self::RolledBack { .. } => "rolled_back",
             Self::Unknown => "unknown",
         }
     }

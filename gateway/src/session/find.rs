@@ -3,8 +3,8 @@
 use gatehouse_envelope::{keys::SessionKeys, secret::equal};
 
 use super::{
-    Absence, SessionError, SessionState, Sessions, begin::is_reference, state::Unreadable,
-    store::Row, turn::Location,
+    Absence, SessionError, SessionState, Sessions, begin::is_reference, set_aside,
+    state::Unreadable, store::Row, turn::Location,
 };
 use crate::{auth::Caller, registry::Table};
 
@@ -41,15 +41,19 @@ pub(super) struct Loaded {
     pub(super) expired: bool,
     /// Whether a turn was under way when it was last written.
     pub(super) held: bool,
+    /// The store has lost a part of it: it is not gone on with.
+    pub(super) set_aside: bool,
 }
 
 impl Sessions {
     /// Reads and opens a session without taking its lease. `None`: there is none, or no more.
     pub(super) async fn peek(&self, location: &Location) -> Result<Option<Loaded>, SessionError> {
+        let floor = self.shared.chains.floor(&location.name);
         let Some(row) = self.shared.store.read(&location.name).await? else {
             return Ok(None);
         };
-        if self.shared.chains.put_back(&location.name, row.version) {
+        let is_behind = row.version < floor;
+        if is_behind && !self.shared.is_shared() {
             return Err(SessionError::Damaged);
         }
         let Some(wrapped) = self
@@ -64,9 +68,14 @@ impl Sessions {
         let tenant_key = tenant_keys
             .epoch(location.epoch)
             .ok_or(SessionError::Damaged)?;
-        let keys = tenant_key.session(&location.reference, &wrapped)?;
+        let (marked, wrapped) = set_aside::unmark(&wrapped);
+        let keys = tenant_key.session(&location.reference, wrapped)?;
         let state = unseal(location, &keys, &row)?;
+        if is_behind && !marked {
+            self.set_aside(location, state.link.sseq, None).await?;
+        }
         Ok(Some(Loaded {
+            set_aside: marked || is_behind,
             keys,
             state,
             version: row.version,
@@ -98,6 +107,9 @@ impl Sessions {
         }
         if loaded.expired {
             return Err(SessionError::NotFound(Absence::Expired));
+        }
+        if loaded.set_aside {
+            return Err(SessionError::RolledBack(location.reference.clone()));
         }
         Ok(())
     }

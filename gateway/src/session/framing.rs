@@ -1,10 +1,10 @@
 //! The two writes that frame an exchange: store and log at once, and what is true when only one of
-//! them took its part.
+//! them took its part. A store that others share is asked first (`shared`).
 
 use std::sync::Arc;
 
-use super::{Durable, Lease, SessionError, turn::Turn};
-use crate::audit::{Event, Later, Link, Unconfirmed};
+use super::{Durable, Lease, Offer, SessionError, turn::Turn};
+use crate::audit::{Later, Link, Unconfirmed};
 
 /// A turn's event that store and log do not both have.
 pub struct Unadmitted {
@@ -12,6 +12,13 @@ pub struct Unadmitted {
     pub error: SessionError,
     /// What the log has of it.
     pub fate: Fate,
+}
+
+impl Unadmitted {
+    /// Whether another turn has taken the session over, and the log was told nothing.
+    pub fn is_overtaken(&self) -> bool {
+        matches!(self.error, SessionError::Conflict) && matches!(self.fate, Fate::Absent)
+    }
 }
 
 /// What the log has of an event that was not admitted.
@@ -28,9 +35,11 @@ pub enum Fate {
 
 /// An event that the log may still take.
 pub struct Late {
-    later: Later,
+    pub(super) later: Later,
     /// Where the event stands in its session's chain.
-    link: Link,
+    pub(super) link: Link,
+    /// Its entry in the outbox, if it has one.
+    pub(super) entry: Option<u64>,
 }
 
 impl Turn {
@@ -41,10 +50,13 @@ impl Turn {
         (!self.overtaken).then_some(self.state.link)
     }
 
-    /// Writes `event`, which carried [`Turn::link`], into the store and the log at once: keeps the
-    /// state as it is now, and advances the chain. Both have it, durably, when this returns. The
-    /// lease is kept and lasts anew. `logged` is called as soon as the log has it, whatever becomes
-    /// of the store's part, or of this future.
+    /// Writes an event, which carried [`Turn::link`], into the store and the log: keeps the state as
+    /// it is now, and advances the chain. Both have it, durably, when this returns. The lease is kept
+    /// and lasts anew. `logged` is called as soon as the log has it, whatever becomes of the store's
+    /// part, or of this future.
+    ///
+    /// Both are written at once, but for a store that others share: it is written first, so that the
+    /// log never gets an event whose number is another's.
     ///
     /// # Errors
     /// [`Unadmitted`]. If the log has the event, or may, it is still to be followed by another with
@@ -52,9 +64,14 @@ impl Turn {
     /// session's next turn declares.
     pub async fn admit(
         &mut self,
-        event: Event,
+        offer: impl Into<Offer> + Send,
         logged: impl FnOnce() + Send,
     ) -> Result<(), Unadmitted> {
+        let offer = offer.into();
+        if self.shared.is_shared() {
+            return Box::pin(self.admit_shared(offer, logged)).await;
+        }
+        let event = offer.event;
         let (link, bytes) = (self.state.link, event.bytes().to_vec());
         let journal = Arc::clone(&self.shared.journal);
         let appending = async {
@@ -70,7 +87,7 @@ impl Turn {
                 self.logged(link.sseq);
                 Fate::Logged
             }
-            Err(unconfirmed) => self.fate(link, unconfirmed),
+            Err(unconfirmed) => self.fate(link, None, unconfirmed),
         };
         match (stored, fate) {
             (Ok(()), Fate::Logged) => Ok(()),
@@ -88,37 +105,36 @@ impl Turn {
         match fate {
             Fate::Absent | Fate::Unknown => false,
             Fate::Logged => true,
-            Fate::Pending(Late { later, link }) => {
+            Fate::Pending(Late { later, link, entry }) => {
                 let written = match later.await {
                     Ok(()) => Some(true),
                     Err(error) => error.written(),
                 };
+                if let Some(entry) = entry.filter(|_| written == Some(true)) {
+                    self.logged_shared(entry);
+                }
                 matches!(self.concluded(link, written), Fate::Logged)
             }
         }
     }
 
-    /// Writes the turn's last `event`, which carried [`Turn::place`], into the store and the log at
-    /// once, and ends the turn. Both have it when this returns, neither synced.
+    /// Writes the turn's last event, which carried [`Turn::place`], into the store and the log, and
+    /// ends the turn. Both have it when this returns, neither synced.
     ///
     /// Where the store takes nothing any more, the log alone gets it; where the log does not take it
     /// now, it is offered to it until it does.
     ///
     /// # Errors
     /// Not both have it. The turn is over in any case.
-    pub async fn settle(mut self, event: Event) -> Result<(), SessionError> {
+    pub async fn settle(mut self, offer: impl Into<Offer>) -> Result<(), SessionError> {
+        let offer = offer.into();
+        if self.shared.is_shared() && !self.overtaken {
+            return Box::pin(self.settle_shared(offer)).await;
+        }
+        let event = offer.event;
         let (number, bytes) = (self.state.link.sseq, event.bytes().to_vec());
         let journal = Arc::clone(&self.shared.journal);
-        let index = Arc::clone(&self.shared.index);
-        let named = self.named.take();
-        // What the session itself does not say in the end is not believed, so both at once will do.
-        let indexing = async {
-            if let Some(named) = named
-                && let Err(error) = index.add(named).await
-            {
-                tracing::warn!(%error, "a conversation will not be recognised");
-            }
-        };
+        let indexing = self.indexing();
         let storing = async {
             if self.overtaken {
                 return Err(SessionError::Conflict);
@@ -145,6 +161,19 @@ impl Turn {
         stored
     }
 
+    /// Tells the index of the conversation. What the session itself does not say in the end is not
+    /// believed, so this may go on beside the other writes.
+    pub(super) fn indexing(&mut self) -> impl Future<Output = ()> + use<> {
+        let (index, named) = (Arc::clone(&self.shared.index), self.named.take());
+        async move {
+            if let Some(named) = named
+                && let Err(error) = index.add(named).await
+            {
+                tracing::warn!(%error, "a conversation will not be recognised");
+            }
+        }
+    }
+
     /// The store's part of [`Turn::admit`].
     pub(super) async fn record(&mut self, event: &[u8]) -> Result<(), SessionError> {
         let lease = Lease::Keep(self.shared.limits.lease);
@@ -156,9 +185,14 @@ impl Turn {
         self.commit(Some(event), Lease::Free, Durable::Soon).await
     }
 
-    fn fate(&mut self, link: Link, unconfirmed: Unconfirmed) -> Fate {
+    pub(super) fn fate(
+        &mut self,
+        link: Link,
+        entry: Option<u64>,
+        unconfirmed: Unconfirmed,
+    ) -> Fate {
         match unconfirmed.later {
-            Some(later) => Fate::Pending(Late { later, link }),
+            Some(later) => Fate::Pending(Late { later, link, entry }),
             None => self.concluded(link, unconfirmed.error.written()),
         }
     }
@@ -171,7 +205,7 @@ impl Turn {
                 Fate::Logged
             }
             Some(false) => {
-                self.state.link = link;
+                self.state.go_back(link);
                 self.unsure = None;
                 self.freed = Some(link.sseq);
                 Fate::Absent
@@ -185,7 +219,7 @@ impl Turn {
 
     /// Notes that the log has an event of this turn: it is missing nowhere. The store may still be
     /// behind.
-    fn logged(&mut self, number: u64) {
+    pub(super) fn logged(&mut self, number: u64) {
         let chains = &self.shared.chains;
         if self.unsure.take_if(|unsure| *unsure == number).is_some() {
             chains.sure(&self.location.name, number);
@@ -196,7 +230,7 @@ impl Turn {
 
     /// Notes that the log did not take the last event that was recorded. The session's next turn
     /// then writes `audit.gap` with its number.
-    fn unlogged(&mut self) {
+    pub(super) fn unlogged(&mut self) {
         let missing = self.state.link.sseq.saturating_sub(1);
         if !self.state.gaps.contains(&missing) {
             self.state.gaps.push(missing);

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{SessionError, Sessions, turn::Location};
+use super::{SessionError, Sessions, queue::Patience, turn::Location};
 
 /// A session that the store still does not have after this never got its row.
 const UNBORN: Duration = Duration::from_secs(120);
@@ -12,6 +12,7 @@ impl Sessions {
     /// How many sessions' chains the store does not know to their end. While there are any, the log
     /// must keep what the next start would need.
     pub fn behind(&self) -> usize {
+        // What a shared store is asked about stands in the outbox.
         self.shared.chains.doubtful(Duration::ZERO).len()
     }
 
@@ -19,7 +20,9 @@ impl Sessions {
     /// `age`: its gaps are declared, its place in the chain is written. What does not succeed is
     /// tried again by the next call. Doubts of a few milliseconds are those of turns under way.
     pub async fn mend(&self, age: Duration) {
-        for name in self.shared.chains.doubtful(age) {
+        let mut doubtful = self.shared.chains.doubtful(age);
+        doubtful.extend(self.shared.outbox.doubtful(age));
+        for name in doubtful {
             let Some(location) = Location::parse(&name) else {
                 continue;
             };
@@ -39,19 +42,17 @@ impl Sessions {
     }
 
     async fn mend_one(&self, location: Location) -> Result<(), SessionError> {
-        let Some(loaded) = self.peek(&location).await? else {
-            self.shared.chains.forget_after(&location.name, UNBORN);
-            return Ok(());
-        };
         // A turn that runs brings its session up to the log itself.
         let free = self.shared.queue.wait(&location.name, Duration::ZERO).await;
-        if free.is_none() {
-            return Ok(());
-        }
+        let Some(free) = free else { return Ok(()) };
+        let Some(loaded) = self.peek(&location).await? else {
+            self.shared.chains.forget_after(&location.name, UNBORN);
+            return self.conclude_ended(&location.name).await;
+        };
         drop(free);
         // A fault is no use of the session: it ends when it would have.
         let expires_us = Some(loaded.expires_us);
-        let patience = self.shared.limits.wait;
+        let patience = Patience::Waits(self.shared.limits.wait);
         let turn = Box::pin(self.lease(location, loaded, expires_us, patience)).await?;
         turn.release().await
     }

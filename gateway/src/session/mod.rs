@@ -16,17 +16,22 @@ mod framing;
 pub mod index;
 mod journal;
 mod mend;
+mod outbox;
+mod outbox_file;
 mod progress;
 mod queue;
 mod replay;
 mod sections;
+mod set_aside;
+mod shared;
 mod state;
 pub mod store;
+mod tail;
 mod take;
 mod turn;
 pub mod typed;
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use gatehouse_envelope::{
     keys::KeyError,
@@ -34,6 +39,7 @@ use gatehouse_envelope::{
     seal::USE_LIMIT,
     secret::{Secret, equal},
 };
+use parking_lot::Mutex;
 
 pub use crate::audit::{Link, SessionEnding};
 pub use begin::is_reference;
@@ -43,6 +49,7 @@ pub use error::{Absence, SessionError};
 pub use find::SessionView;
 pub use framing::{Fate, Late, Unadmitted};
 pub use journal::Journal;
+pub use outbox::Offer;
 pub use progress::{Doing, Progress, Reporting, TurnProgress};
 pub use replay::Logged;
 pub use state::{SessionState, SignedBlocks};
@@ -52,12 +59,15 @@ use self::{
     begin::{ID, id_digest, locate},
     chain::Chains,
     find::view,
+    outbox::Outbox,
+    outbox_file::Written,
     queue::Queue,
     store::{Durable, Lease, SharedStore},
 };
 use crate::{
     auth::Caller,
     clock::Clock,
+    config::OnBusy,
     registry::{Keyring, LogNames, Registry},
 };
 
@@ -70,6 +80,8 @@ pub struct Limits {
     pub absolute: Duration,
     /// A turn that says nothing for this long may be taken over.
     pub lease: Duration,
+    /// What a turn does while another is under way.
+    pub on_busy: OnBusy,
     /// A turn waits at most this long for the one before it.
     pub wait: Duration,
     /// How often one session's key may seal; at most 2^32.
@@ -82,6 +94,7 @@ impl Default for Limits {
             idle: Duration::from_secs(3600),
             absolute: Duration::from_secs(24 * 3600),
             lease: Duration::from_secs(60),
+            on_busy: OnBusy::Queue,
             wait: Duration::from_secs(30),
             seals: USE_LIMIT,
         }
@@ -106,6 +119,9 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     /// How long things last.
     pub limits: Limits,
+    /// A directory of this process's own, where others share the store: for the events that are on
+    /// their way from it to the log. Without one a process that dies may leave holes in the log.
+    pub outbox: Option<PathBuf>,
 }
 
 struct Shared {
@@ -122,6 +138,16 @@ struct Shared {
     board: progress::Board,
     chains: Chains,
     queue: Queue,
+    outbox: Outbox,
+    /// What dead processes left in the outbox, until it has been looked at.
+    left: Mutex<Vec<Written>>,
+}
+
+impl Shared {
+    /// Whether other processes work on the same store.
+    fn is_shared(&self) -> bool {
+        self.store.shared()
+    }
 }
 
 /// All sessions.
@@ -143,8 +169,17 @@ pub struct Opened {
 impl Sessions {
     /// Sessions over a store, a registry and a log.
     pub fn new(parts: Parts) -> Result<Self, SessionError> {
-        let holder = u64::from_be_bytes(random::bytes().map_err(KeyError::from)?);
+        let holder = u64::from_be_bytes(random::bytes().map_err(KeyError::from)?).max(1);
+        let is_shared = parts.store.shared();
+        let (outbox, left) = match &parts.outbox {
+            Some(directory) if is_shared => Outbox::open(directory, holder)
+                .map_err(|error| SessionError::Store(Box::new(error)))?,
+            _ => Default::default(),
+        };
         let shared = Shared {
+            chains: Chains::new(is_shared),
+            outbox,
+            left: Mutex::new(left),
             store: parts.store,
             registry: parts.registry,
             blobs: parts.blobs,
@@ -157,9 +192,8 @@ impl Sessions {
                 seals: parts.limits.seals.min(USE_LIMIT - typed::parts::MOST),
                 ..parts.limits
             },
-            holder: holder.max(1),
+            holder,
             board: progress::Board::default(),
-            chains: Chains::default(),
             queue: Queue::default(),
         };
         Ok(Self {
@@ -179,10 +213,17 @@ impl Sessions {
 
     async fn try_open(&self, caller: &Caller) -> Result<Opened, SessionError> {
         let (mut turn, id, event) = self.begin(caller).await?;
-        let (stored, logged) = tokio::join!(
-            turn.commit(Some(event.bytes()), Lease::Free, Durable::Now),
-            self.shared.journal.append(event.clone()),
-        );
+        let journal = Arc::clone(&self.shared.journal);
+        let mut logging = journal.append(event.clone());
+        if self.shared.is_shared() {
+            // Nobody else can know of the session yet, so the log may be first: what it has is never
+            // behind what the store has.
+            let logged = (&mut logging).await;
+            logged.map_err(|_| SessionError::Log)?;
+            logging = Box::pin(async { Ok(()) });
+        }
+        let storing = turn.commit(Some(event.bytes()), Lease::Free, Durable::Now);
+        let (stored, logged) = tokio::join!(storing, logging);
         stored?;
         logged.map_err(|_| SessionError::Log)?;
         let expires_us = turn.state.absolute_us;
@@ -200,7 +241,8 @@ impl Sessions {
     pub async fn turn(&self, caller: &Caller, id: Option<&str>) -> Result<Turn, SessionError> {
         let Some(id) = id else {
             let (mut turn, _id, event) = self.begin(caller).await?;
-            turn.state.link = turn.state.link.after(&event);
+            let next = turn.state.link.after(&event);
+            turn.state.advance(next, self.shared.is_shared());
             self.shared
                 .journal
                 .take(event)

@@ -4,6 +4,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
 
 /// Turns that may wait for one session. More of them is a client that retries too eagerly.
 const WAITING: usize = 32;
@@ -19,6 +20,42 @@ pub(super) struct Queue {
 struct Line {
     turn: Arc<Semaphore>,
     room: Arc<Semaphore>,
+    /// Of whoever came last, and does or did not wait for those before.
+    newest: Mutex<Newest>,
+}
+
+#[derive(Default)]
+struct Newest {
+    arrival: u64,
+    /// Interrupts the turn that is under way.
+    interrupt: CancellationToken,
+}
+
+/// How a turn gets to the front of its line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// It interrupts the turn that is under way, and waits at most this long for it to end.
+    Interrupts(Duration),
+    /// It waits at most this long for those before it.
+    Waits(Duration),
+}
+
+impl Patience {
+    /// The longest that it may take.
+    pub(super) fn longest(self) -> Duration {
+        match self {
+            Self::Interrupts(longest) | Self::Waits(longest) => longest,
+        }
+    }
+}
+
+/// Why a turn did not get to the front.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turned {
+    /// It waited in vain, or there was no room to wait.
+    Away,
+    /// Another came meanwhile, which is to go on in its place.
+    Aside,
 }
 
 /// The right to be the one turn of a session in this process. Ends when dropped.
@@ -26,25 +63,51 @@ pub(super) struct Place {
     _turn: OwnedSemaphorePermit,
     /// Keeps the line in the table for as long as someone stands in it.
     _line: Arc<Line>,
+    interrupt: CancellationToken,
+}
+
+impl Place {
+    /// Cancelled when a newer turn of this process interrupts this one.
+    pub(super) fn interruption(&self) -> &CancellationToken {
+        &self.interrupt
+    }
 }
 
 impl Queue {
     /// Waits at most `patience` for the session's turn.
     pub(super) async fn wait(&self, session: &str, patience: Duration) -> Option<Place> {
+        self.enter(session, Patience::Waits(patience)).await.ok()
+    }
+
+    /// Gets the session's turn, in the way that `patience` says.
+    pub(super) async fn enter(&self, session: &str, patience: Patience) -> Result<Place, Turned> {
         let line = self.line(session);
-        if let Ok(turn) = Arc::clone(&line.turn).try_acquire_owned() {
-            return Some(Place {
-                _turn: turn,
-                _line: line,
-            });
+        let arrival = match patience {
+            Patience::Interrupts(_) => Some(line.arrive()),
+            Patience::Waits(_) => None,
+        };
+        let turn = match Arc::clone(&line.turn).try_acquire_owned() {
+            Ok(turn) => turn,
+            Err(_) => {
+                // Room is held while waiting only.
+                let room = Arc::clone(&line.room).try_acquire_owned();
+                let _room = room.map_err(|_| Turned::Away)?;
+                let turn = Arc::clone(&line.turn).acquire_owned();
+                let turn = tokio::time::timeout(patience.longest(), turn).await;
+                turn.ok().and_then(Result::ok).ok_or(Turned::Away)?
+            }
+        };
+        let mut newest = line.newest.lock();
+        if arrival.is_some_and(|arrival| arrival != newest.arrival) {
+            return Err(Turned::Aside);
         }
-        // Room is held while waiting only.
-        let _room = Arc::clone(&line.room).try_acquire_owned().ok()?;
-        let turn = tokio::time::timeout(patience, Arc::clone(&line.turn).acquire_owned());
-        let turn = turn.await.ok()?.ok()?;
-        Some(Place {
+        let interrupt = CancellationToken::new();
+        newest.interrupt = interrupt.clone();
+        drop(newest);
+        Ok(Place {
             _turn: turn,
             _line: line,
+            interrupt,
         })
     }
 
@@ -57,9 +120,20 @@ impl Queue {
             Arc::new(Line {
                 turn: Arc::new(Semaphore::new(1)),
                 room: Arc::new(Semaphore::new(WAITING)),
+                newest: Mutex::default(),
             })
         });
         Arc::clone(line)
+    }
+}
+
+impl Line {
+    /// Notes the newest turn, and interrupts the one under way.
+    fn arrive(&self) -> u64 {
+        let mut newest = self.newest.lock();
+        newest.arrival += 1;
+        newest.interrupt.cancel();
+        newest.arrival
     }
 }
 
@@ -105,6 +179,30 @@ mod tests {
         let asked = tokio::time::Instant::now();
         assert!(queue.wait("s", LONG).await.is_none());
         assert_eq!(asked.elapsed(), Duration::ZERO, "no room: refused at once");
+    }
+
+    /// The newest of those that interrupt goes on; who waits in line for its turn is not passed by.
+    #[tokio::test]
+    async fn the_newest_goes_on() {
+        let queue = Arc::new(Queue::default());
+        let first = queue.enter("s", Patience::Waits(LONG)).await.unwrap();
+        let mut turns = tokio::task::JoinSet::new();
+        for n in 0..4 {
+            let queue = Arc::clone(&queue);
+            turns.spawn(async move {
+                let place = queue.enter("s", Patience::Interrupts(LONG)).await;
+                (n, place.map(drop))
+            });
+            tokio::task::yield_now().await;
+            assert!(first.interruption().is_cancelled());
+        }
+        drop(first);
+        let mut ended = turns.join_all().await;
+        ended.sort_unstable_by_key(|(n, _)| *n);
+        let aside = Err(Turned::Aside);
+        assert_eq!(ended, [(0, aside), (1, aside), (2, aside), (3, Ok(()))]);
+        let last = queue.enter("s", Patience::Interrupts(LONG)).await.unwrap();
+        assert!(!last.interruption().is_cancelled());
     }
 
     #[tokio::test]

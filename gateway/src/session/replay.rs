@@ -1,4 +1,9 @@
-//! After a crash: bringing the store up to what the log has.
+//! After a crash: bringing the store up to what the log has, or, where others share the store, seeing
+//! whether it still has what the log has.
+
+use std::collections::HashMap;
+
+use tokio::time::Instant;
 
 use super::{
     Continuity, SessionError, Sessions, chain,
@@ -22,6 +27,10 @@ impl Sessions {
     /// is ahead, the chain goes on behind what it has; where the store is ahead, what the log lacks
     /// is noted, and the session's next turn declares it. Either is what an honest crash leaves.
     ///
+    /// A store that others share was written before the log, and others have gone on since: it may be
+    /// ahead by any number, but not behind. A session of which it has lost something is set aside. Then
+    /// the events that this data directory's outbox still holds are brought to their end.
+    ///
     /// Returns how many sessions could not be brought up to date: damaged ones, whose damage shows
     /// when they are used.
     ///
@@ -39,10 +48,39 @@ impl Sessions {
                 }
             }
         }
+        let left = std::mem::take(&mut *self.shared.left.lock());
+        let known: HashMap<&str, u64> = logged.iter().map(|l| (l.sid.as_str(), l.sseq)).collect();
+        self.conclude_left(&left, |reference| known.get(reference).copied())
+            .await?;
         Ok(failed)
     }
 
+    /// Whether a shared store is behind the log.
+    async fn compare(&self, last: &Logged) -> Result<(), SessionError> {
+        let prefix = format!("{}/", last.sid);
+        let page = self.shared.store.list(&prefix, None, 1).await?;
+        let Some(location) = page.names.first().and_then(|name| Location::parse(name)) else {
+            return Ok(());
+        };
+        let Some(loaded) = self.peek(&location).await? else {
+            return Ok(());
+        };
+        let state = &loaded.state;
+        let is_there = match state.digest_of(last.sseq) {
+            Some(digest) => last.digest.starts_with(&digest),
+            None => state.link.sseq > last.sseq,
+        };
+        if is_there || loaded.set_aside {
+            return Ok(());
+        }
+        let found = state.link.sseq;
+        self.set_aside(&location, found, Some(last.sseq + 1)).await
+    }
+
     async fn replay_one(&self, last: &Logged) -> Result<(), SessionError> {
+        if self.shared.is_shared() {
+            return self.compare(last).await;
+        }
         let shared = &self.shared;
         let page = shared
             .store
@@ -87,7 +125,9 @@ impl Sessions {
             continuity: Continuity::Sent,
             followed: None,
             named: None,
-            _place: None,
+            exchange: None,
+            leased: Instant::now(),
+            place: None,
             location,
         };
         turn.commit(None, Lease::Free, Durable::Soon).await

@@ -7,6 +7,8 @@ use super::state::{Reader, Unreadable, Writer};
 
 /// The typed state, as `typed` writes it.
 pub(super) const TYPED: u8 = 1;
+/// Digests of the chain's last events, as `tail` writes them.
+pub(super) const TAIL: u8 = 2;
 
 /// Tagged bytes, in ascending order of their tags. A session without any costs nothing.
 #[derive(Clone, Default)]

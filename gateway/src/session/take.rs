@@ -6,17 +6,17 @@ use gatehouse_envelope::keys::SessionKeys;
 use tokio::time::Instant;
 
 use super::{
-    Absence, Continuity, SessionError, SessionState, Sessions,
+    Absence, Continuity, Limits, OnBusy, SessionError, SessionState, Sessions, Shared,
     begin::subject,
     find::{Loaded, unseal},
-    queue::Place,
+    queue::{Patience, Place, Turned},
     store::{Acquired, Durable, Lease, Row},
     turn::{Head, Location, Turn},
 };
 use crate::audit::AuditGap;
 
-/// How long to wait before asking again for a lease that another process holds.
-const ASK_AGAIN: Duration = Duration::from_millis(100);
+/// How long to wait before asking again for a lease that another process holds: at first, and at most.
+const ASK_AGAIN: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(100));
 
 impl Sessions {
     /// Takes the lease of a session that is there and the caller's, as soon as it is free.
@@ -25,8 +25,26 @@ impl Sessions {
         location: Location,
         peeked: Loaded,
     ) -> Result<Turn, SessionError> {
-        let patience = self.shared.limits.wait;
+        let Limits { on_busy, wait, .. } = self.shared.limits;
+        let patience = match on_busy {
+            OnBusy::Interrupt => Patience::Interrupts(wait),
+            OnBusy::Queue => Patience::Waits(wait),
+            OnBusy::Reject => Patience::Waits(Duration::ZERO),
+        };
         Box::pin(self.lease(location, peeked, None, patience)).await
+    }
+
+    /// The same for what never interrupts a turn, whatever turns do among themselves.
+    pub(super) async fn take_in_line(
+        &self,
+        location: Location,
+        peeked: Loaded,
+    ) -> Result<Turn, SessionError> {
+        let wait = match self.shared.limits.on_busy {
+            OnBusy::Interrupt | OnBusy::Queue => self.shared.limits.wait,
+            OnBusy::Reject => Duration::ZERO,
+        };
+        Box::pin(self.lease(location, peeked, None, Patience::Waits(wait))).await
     }
 
     /// The same within `patience`; with `expires_us` the session ends then, as if it had not been used.
@@ -35,33 +53,24 @@ impl Sessions {
         location: Location,
         peeked: Loaded,
         expires_us: Option<i64>,
-        patience: Duration,
+        patience: Patience,
     ) -> Result<Turn, SessionError> {
         let shared = &self.shared;
-        let deadline = Instant::now() + patience;
-        let place = shared.queue.wait(&location.name, patience).await;
-        let place = place.ok_or(SessionError::Busy)?;
-        let (fence, row) = loop {
-            match shared
-                .store
-                .acquire(&location.name, shared.holder, shared.limits.lease)
-                .await?
-            {
-                Acquired::Held { fence, row } => break (fence, row),
-                Acquired::Missing => {
-                    return Err(SessionError::NotFound(self.absence(&location).await?));
-                }
-                Acquired::Expired { fence, .. } => {
-                    shared.store.free(&location.name, fence).await?;
-                    return Err(SessionError::NotFound(Absence::Expired));
-                }
-                Acquired::Busy if Instant::now() + ASK_AGAIN < deadline => {
-                    tokio::time::sleep(ASK_AGAIN).await;
-                }
-                Acquired::Busy => return Err(SessionError::Busy),
+        let deadline = Instant::now() + patience.longest();
+        let place = shared.queue.enter(&location.name, patience).await;
+        let place = place.map_err(|turned| match turned {
+            Turned::Away => SessionError::Busy,
+            Turned::Aside => SessionError::Interrupted,
+        })?;
+        let floor = shared.chains.floor(&location.name);
+        let (fence, row, leased) = self.acquire(&location, patience, deadline).await?;
+        let opened = match self.under_lease(&location, peeked, &row, floor) {
+            Err(SessionError::RolledBack(reference)) => {
+                let found = self.set_aside(&location, None, None).await;
+                Err(found.err().unwrap_or(SessionError::RolledBack(reference)))
             }
+            opened => opened,
         };
-        let opened = self.under_lease(&location, peeked, &row);
         let (keys, state) = match opened {
             Ok(opened) => opened,
             Err(error) => {
@@ -75,7 +84,13 @@ impl Sessions {
         };
         let mut turn = self.held(location, (keys, state), head, place);
         turn.expires_us = expires_us;
-        match self.declare_gaps(&mut turn).await {
+        turn.leased = leased;
+        let concluded = turn.conclude_outbox().await;
+        let begun = match concluded {
+            Ok(()) => self.declare_gaps(&mut turn).await,
+            Err(error) => Err(error),
+        };
+        match begun {
             Ok(()) => Ok(turn),
             Err(error) => {
                 // What is not declared stays noted, in the store if it takes anything.
@@ -85,8 +100,50 @@ impl Sessions {
         }
     }
 
+    /// Takes the lease, once it is free or at once, and says since when it is held at the latest.
+    async fn acquire(
+        &self,
+        location: &Location,
+        patience: Patience,
+        deadline: Instant,
+    ) -> Result<(u64, Row, Instant), SessionError> {
+        let Shared {
+            store,
+            holder,
+            limits,
+            ..
+        } = &*self.shared;
+        let (name, mut pause) = (location.name.as_str(), ASK_AGAIN.0);
+        let mut leased = Instant::now();
+        let mut acquired = store.acquire(name, *holder, limits.lease).await?;
+        loop {
+            match acquired {
+                Acquired::Held { fence, row } => return Ok((fence, row, leased)),
+                Acquired::Missing => {
+                    return Err(SessionError::NotFound(self.absence(location).await?));
+                }
+                Acquired::Expired { fence, .. } => {
+                    store.free(name, fence).await?;
+                    return Err(SessionError::NotFound(Absence::Expired));
+                }
+                // Another process has it, and finds out at its next write or renewal.
+                Acquired::Busy if matches!(patience, Patience::Interrupts(_)) => {
+                    leased = Instant::now();
+                    acquired = store.seize(name, *holder, limits.lease).await?;
+                }
+                Acquired::Busy if Instant::now() + pause < deadline => {
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(ASK_AGAIN.1);
+                    leased = Instant::now();
+                    acquired = store.acquire(name, *holder, limits.lease).await?;
+                }
+                Acquired::Busy => return Err(SessionError::Busy),
+            }
+        }
+    }
+
     /// A turn that holds its session's lease.
-    fn held(
+    pub(super) fn held(
         &self,
         location: Location,
         (keys, state): (SessionKeys, SessionState),
@@ -108,7 +165,9 @@ impl Sessions {
             continuity: Continuity::Sent,
             followed: None,
             named: None,
-            _place: Some(place),
+            exchange: None,
+            leased: Instant::now(),
+            place: Some(place),
             location,
         }
     }
@@ -119,11 +178,17 @@ impl Sessions {
         location: &Location,
         peeked: Loaded,
         row: &Row,
+        floor: u64,
     ) -> Result<(SessionKeys, SessionState), SessionError> {
         let chains = &self.shared.chains;
-        if chains.put_back(&location.name, row.version) || row.version < peeked.version {
+        let is_behind = row.version < floor.max(peeked.version);
+        if is_behind && !self.shared.is_shared() {
             return Err(SessionError::Damaged);
         }
+        if is_behind || peeked.set_aside {
+            return Err(SessionError::RolledBack(location.reference.clone()));
+        }
+        chains.saw(&location.name, row.version);
         let Loaded {
             keys,
             mut state,
@@ -145,7 +210,7 @@ impl Sessions {
     /// Brings the store up to what this process knows of the session, and writes `audit.gap` for
     /// every event that may be missing, before anything else happens in it. A gap is forgotten only
     /// with the write after its record: declared twice is better than never.
-    async fn declare_gaps(&self, turn: &mut Turn) -> Result<(), SessionError> {
+    pub(super) async fn declare_gaps(&self, turn: &mut Turn) -> Result<(), SessionError> {
         if turn.state.gaps.is_empty() && !self.shared.chains.doubts(&turn.location.name) {
             return Ok(());
         }

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use gatehouse_envelope::{keys::SessionKeys, seal::Context};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::{
-    Continuity, SessionError, SessionState, Shared,
+    Continuity, OnBusy, SessionError, SessionState, Shared,
     continuity::Followed,
     index::Named,
     queue::Place,
@@ -16,6 +18,7 @@ use crate::{
     audit::Link,
     clock::later,
     registry::{Expected, Put, Table},
+    reject::Code,
 };
 
 /// What a session's state is sealed as.
@@ -103,8 +106,12 @@ pub struct Turn {
     pub(super) followed: Option<Followed>,
     /// What the index is told at the end.
     pub(super) named: Option<Named>,
+    /// The entry in the outbox of an exchange that the log holds as admitted.
+    pub(super) exchange: Option<u64>,
+    /// When the lease was last known to be this turn's, at the latest.
+    pub(super) leased: Instant,
     /// The line behind this turn moves on when it is dropped.
-    pub(super) _place: Option<Place>,
+    pub(super) place: Option<Place>,
 }
 
 impl Turn {
@@ -168,6 +175,7 @@ impl Turn {
     /// [`SessionError::Conflict`]: another turn has taken over, and this one can keep nothing more.
     pub async fn renew(&mut self) -> Result<(), SessionError> {
         let Some(head) = self.head else { return Ok(()) };
+        let now = Instant::now();
         let renewed =
             self.shared
                 .store
@@ -177,7 +185,43 @@ impl Turn {
             self.broken |= self.overtaken;
             return Err(error.into());
         }
+        self.leased = now;
         Ok(())
+    }
+
+    /// Renews the lease, and says why the turn cannot go on, if it cannot. A store that does not answer
+    /// is no reason as long as nobody else can have taken the lease.
+    pub async fn lost(&mut self) -> Option<Code> {
+        let held = self.leased.elapsed() < self.shared.limits.lease / 2;
+        match self.renew().await {
+            Ok(()) => None,
+            Err(SessionError::Conflict) => Some(match self.shared.limits.on_busy {
+                OnBusy::Interrupt => Code::SessionInterrupted,
+                OnBusy::Queue | OnBusy::Reject => Code::SessionConflict,
+            }),
+            Err(_) if held => None,
+            Err(_) => Some(Code::SessionUnavailable),
+        }
+    }
+
+    /// The same, where so much time has gone by since the lease was last known to be this turn's that
+    /// another may have taken it: this process may have stood still.
+    pub async fn still_holds(&mut self) -> Option<Code> {
+        match self.leased.elapsed() < self.shared.limits.lease / 3 {
+            true => None,
+            false => self.lost().await,
+        }
+    }
+
+    /// Cancelled when a newer turn of this process interrupts this one.
+    pub fn interruption(&self) -> CancellationToken {
+        let place = self.place.as_ref();
+        place.map_or_else(CancellationToken::new, |place| place.interruption().clone())
+    }
+
+    /// Whether other processes work on the same store.
+    pub fn is_shared(&self) -> bool {
+        self.shared.is_shared()
     }
 
     pub(super) fn doubt(&self, number: u64) {
@@ -193,7 +237,8 @@ impl Turn {
     ) -> Result<(), SessionError> {
         let number = self.state.link.sseq;
         if let Some(event) = event {
-            self.state.link = after(self.state.link, event);
+            self.state
+                .advance(after(self.state.link, event), self.shared.is_shared());
             self.freed = None;
             // The log may have the event whatever becomes of the write, or of this future: the
             // chain goes on behind it, and until the turn goes on, nobody knows that both have it.
@@ -240,6 +285,7 @@ impl Turn {
             .expires_us
             .unwrap_or(idle_us)
             .min(self.state.absolute_us);
+        let now = Instant::now();
         let write = Write {
             sealed,
             expires_us,
@@ -257,6 +303,7 @@ impl Turn {
             self.create(write).await?
         };
         self.head = Some(Head { fence, version });
+        self.leased = now;
         self.shared.chains.saw(&self.location.name, version);
         Ok(())
     }

@@ -22,6 +22,8 @@ pub enum Outcome {
     Done,
     /// The provider answered with an error, or the reply was refused.
     Error,
+    /// Another turn of the session interrupted it.
+    Interrupted,
     /// Refused before a provider saw anything.
     Refused,
     /// A time limit was reached.
@@ -37,6 +39,7 @@ impl Outcome {
             Self::CallerGone => "caller_gone",
             Self::Done => "done",
             Self::Error => "error",
+            Self::Interrupted => "interrupted",
             Self::Refused => "refused",
             Self::Timeout => "timeout",
             Self::UpstreamCut => "upstream_cut",

@@ -8,8 +8,10 @@
     reason = "clippy's leave for tests does not reach the helpers of an integration test"
 )]
 
+mod across;
 mod arrows;
 mod bad;
+mod busy;
 mod canaries;
 mod cli;
 mod continuity;

@@ -58,6 +58,11 @@ impl Faulty {
         self.always.store(true, Ordering::SeqCst);
     }
 
+    /// Says of itself that other processes work on it.
+    pub(crate) fn share(&self) {
+        self.shared.store(true, Ordering::SeqCst);
+    }
+
     /// What is wrong with the write at hand.
     fn fault(&self) -> Option<Fault> {
         if self.always.load(Ordering::SeqCst) {

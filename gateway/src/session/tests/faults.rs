@@ -282,6 +282,8 @@ async fn a_late_holder_changes_nothing() {
                 board: progress::Board::default(),
                 chains: Chains::default(),
                 queue: Queue::default(),
+                outbox: Outbox::default(),
+                left: Mutex::default(),
             }),
         },
         database: house.database.clone(),

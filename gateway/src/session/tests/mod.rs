@@ -6,6 +6,7 @@ mod damage;
 mod endings;
 mod faults;
 mod life;
+mod replicas;
 mod typed;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -143,6 +144,7 @@ impl House {
             journal: pages.clone(),
             clock: clock.clone(),
             limits,
+            outbox: Some(dir.join("outbox")),
         });
         Self {
             sessions: sessions.unwrap(),
@@ -151,6 +153,48 @@ impl House {
             pages,
             clock,
         }
+    }
+
+    /// Another process over the same store, with a data directory and a log of its own.
+    pub(super) fn restarted(&self, dir: &std::path::Path, pages: Arc<Pages>) -> Self {
+        let shared = &self.sessions.shared;
+        let sessions = Sessions::new(Parts {
+            store: shared.store.clone(),
+            registry: shared.registry.clone(),
+            blobs: shared.blobs.clone(),
+            index: shared.index.clone(),
+            keyring: shared.keyring.clone(),
+            journal: pages.clone(),
+            clock: shared.clock.clone(),
+            limits: shared.limits,
+            outbox: Some(dir.join("outbox")),
+        });
+        Self {
+            sessions: sessions.unwrap(),
+            database: self.database.clone(),
+            faults: self.faults.clone(),
+            pages,
+            clock: self.clock.clone(),
+        }
+    }
+
+    /// Puts an older row of a session back, as a replica that had not seen the newer ones would.
+    pub(super) async fn put_back(&self, name: &str, row: store::Row) {
+        let store = &self.sessions.shared.store;
+        let store::Acquired::Held { fence, row: now } =
+            store.acquire(name, 7, Duration::ZERO).await.unwrap()
+        else {
+            panic!("not held")
+        };
+        store.remove(name, fence, now.version).await.unwrap();
+        assert_eq!(row.version, 1, "the first version can be made anew");
+        let write = store::Write {
+            sealed: row.sealed,
+            expires_us: row.expires_us,
+            lease: Lease::Free,
+            sync: Durable::Now,
+        };
+        store.create(name, 7, write).await.unwrap();
     }
 
     /// What another process finds if this one dies now: a copy of everything on the disk.

@@ -91,7 +91,7 @@ impl Sessions {
         phases: &dyn Phases,
     ) -> Result<Changed, ChangeError> {
         let (location, loaded) = self.find_own(caller, reference).await?;
-        let mut turn = self.take(location, loaded).await?;
+        let mut turn = self.take_in_line(location, loaded).await?;
         let before = turn.state.sections.clone();
         let made = Box::pin(self.make(&mut turn, caller, asked, change, phases)).await;
         match made {

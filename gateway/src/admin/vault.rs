@@ -1,0 +1,117 @@
+//! What lies under the log: where sessions and keys are kept, and the keys that open them.
+
+use std::{os::unix::fs::DirBuilderExt, path::Path, sync::Arc};
+
+use gatehouse_envelope::keys::{FileKeys, KeyError};
+
+use super::office::OfficeError;
+use crate::{
+    auth::{CallerKeys, CallerKeysError},
+    clock::{Clock, SystemClock},
+    config::Config,
+    registry::{
+        CachePolicy, Database, EmbeddedRegistry, GATEWAY, Keyring, KeyringError, Registry, Table,
+    },
+    session::{
+        self, Journal, Sessions,
+        blobs::EmbeddedBlobs,
+        index::EmbeddedIndex,
+        store::{EmbeddedStore, SharedStore},
+    },
+};
+
+/// The database and the keys.
+pub(super) struct Vault {
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) database: Arc<Database>,
+    registry: Arc<dyn Registry>,
+    pub(super) keyring: Arc<Keyring>,
+    pub(super) callers: Arc<CallerKeys>,
+}
+
+impl Vault {
+    pub(super) async fn open(config: &Config) -> Result<Self, OfficeError> {
+        let data = config.data_dir.as_path();
+        let mut private = std::fs::DirBuilder::new();
+        let made = private.recursive(true).mode(0o700).create(data);
+        made.map_err(OfficeError::of("data directory"))?;
+        let database = Database::open(&data.join("sessions.redb"));
+        let database = Arc::new(database.map_err(OfficeError::of("sessions.redb"))?);
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let registry = EmbeddedRegistry::new(Arc::clone(&database), Arc::clone(&clock));
+        let registry: Arc<dyn Registry> = Arc::new(registry);
+        let root = Arc::new(root_key(&data.join("keys/root"), &*registry).await?);
+        let policy = CachePolicy::default();
+        let keyring = Keyring::new(root, Arc::clone(&registry), Arc::clone(&clock), policy);
+        let callers = CallerKeys::load(Arc::clone(&registry), &keyring, Arc::clone(&clock)).await;
+        let callers = Arc::new(callers.map_err(|error| match error {
+            CallerKeysError::Keyring(KeyringError::Key(KeyError::Damaged)) => {
+                OfficeError::of("keys/root")(OTHER_ROOT)
+            }
+            error => OfficeError::of("caller keys")(error),
+        })?);
+        let keyring = Arc::new(keyring);
+        Ok(Self {
+            clock,
+            database,
+            registry,
+            keyring,
+            callers,
+        })
+    }
+
+    pub(super) fn store(&self) -> SharedStore {
+        let database = Arc::clone(&self.database);
+        Arc::new(EmbeddedStore::new(database, Arc::clone(&self.clock)))
+    }
+
+    pub(super) fn sessions(
+        &self,
+        config: &Config,
+        store: SharedStore,
+        journal: Arc<dyn Journal>,
+    ) -> Result<Sessions, OfficeError> {
+        let sessions = Sessions::new(session::Parts {
+            store,
+            registry: Arc::clone(&self.registry),
+            blobs: Arc::new(EmbeddedBlobs::new(Arc::clone(&self.database))),
+            index: Arc::new(EmbeddedIndex::new(
+                Arc::clone(&self.database),
+                Arc::clone(&self.clock),
+            )),
+            keyring: Arc::clone(&self.keyring),
+            journal,
+            clock: Arc::clone(&self.clock),
+            limits: limits(config),
+            outbox: Some(config.data_dir.join("outbox")),
+        });
+        sessions.map_err(OfficeError::of("sessions"))
+    }
+}
+
+fn limits(config: &Config) -> session::Limits {
+    session::Limits {
+        idle: config.sessions.idle,
+        absolute: config.sessions.absolute,
+        lease: config.sessions.lease,
+        on_busy: config.sessions.on_busy,
+        wait: config.sessions.wait,
+        ..session::Limits::default()
+    }
+}
+
+const OTHER_ROOT: &str = "not the root key under which the store's keys are wrapped; the replicas of \
+                          one store have one root key";
+const NO_ROOT: &str = "missing, while the store holds keys that are wrapped under it; copy the folder \
+                       keys/ of another replica, or of a backup";
+
+/// The root key. It is made at the very first start only: where the store holds keys that are wrapped
+/// under one, a new one would open none of them.
+async fn root_key(path: &Path, registry: &dyn Registry) -> Result<FileKeys, OfficeError> {
+    let is_there = path.try_exists().map_err(OfficeError::of("keys/root"))?;
+    let wrapped = registry.list(Table::TenantKeys, GATEWAY).await;
+    if !is_there && !wrapped.map_err(OfficeError::of("store"))?.is_empty() {
+        return Err(OfficeError::of("keys/root")(NO_ROOT));
+    }
+    FileKeys::open_or_create(path).map_err(OfficeError::of("keys/root"))
+}

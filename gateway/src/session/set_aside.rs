@@ -1,0 +1,63 @@
+//! Sessions of which a shared store has lost a part: at a fail-over to a replica that had not
+//! everything, or because somebody put back an older copy. Such a session is not gone on with, on any
+//! replica: the mark is in front of its wrapped key, which every use of the session reads.
+
+use super::{Durable, SessionError, Sessions, begin::subject, turn::Location};
+use crate::{
+    audit::RolledBack,
+    registry::{Expected, Put, Table},
+};
+
+/// Stands in front of the wrapped key of a session that is set aside. No wrapped key begins so.
+const MARK: u8 = 0xff;
+
+/// The wrapped key in a row, and whether its session is set aside.
+pub(super) fn unmark(row: &[u8]) -> (bool, &[u8]) {
+    match row.split_first() {
+        Some((&MARK, wrapped)) => (true, wrapped),
+        _ => (false, row),
+    }
+}
+
+impl Sessions {
+    /// Sets a session aside for all replicas. `found` is the number that its next record would have
+    /// had by what the store says, `known` the one by what the log says. Whoever is first says so in
+    /// the log, outside of the session's chain, which cannot go on.
+    pub(super) async fn set_aside(
+        &self,
+        location: &Location,
+        found: impl Into<Option<u64>>,
+        known: Option<u64>,
+    ) -> Result<(), SessionError> {
+        let registry = &self.shared.registry;
+        let Some(wrapped) = registry.get(Table::SessionKeys, &location.name).await? else {
+            return Ok(());
+        };
+        if unmark(&wrapped).0 {
+            return Ok(());
+        }
+        let mut marked = vec![MARK];
+        marked.extend_from_slice(&wrapped);
+        let put = Put::new(Expected::Value(wrapped), marked, Durable::Now);
+        let put = registry.put_if(Table::SessionKeys, &location.name, put);
+        if !put.await? {
+            return Ok(());
+        }
+        tracing::error!(
+            session = location.reference,
+            "the store has lost a part of a session, which is set aside"
+        );
+        let event = RolledBack {
+            subject: subject(&location.reference),
+            tenant: &location.tenant,
+            found: found.into(),
+            known,
+        };
+        let event = event.build().map_err(|_| SessionError::Log)?;
+        if let Err(unconfirmed) = self.shared.journal.append(event.clone()).await {
+            self.shared.journal.owe(event, unconfirmed.later);
+            return Err(SessionError::Log);
+        }
+        Ok(())
+    }
+}

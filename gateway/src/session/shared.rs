@@ -1,0 +1,218 @@
+//! A store that other processes share: it is asked before the log, and what became of an event that
+//! it did not answer for is found out from what it says later.
+
+use super::{
+    Fate, Offer, SessionError, Sessions, Unadmitted,
+    outbox::{Entry, Phase},
+    outbox_file::Written,
+    turn::{Location, Turn},
+};
+use crate::audit::Event;
+
+impl Turn {
+    /// [`Turn::admit`] on a shared store.
+    pub(super) async fn admit_shared(
+        &mut self,
+        offer: Offer,
+        logged: impl FnOnce() + Send,
+    ) -> Result<(), Unadmitted> {
+        let (link, event) = (self.state.link, offer.event.clone());
+        let absent = |error| Unadmitted {
+            error,
+            fate: Fate::Absent,
+        };
+        let entry = self.begin(offer).map_err(absent)?;
+        if let Err(error) = self.record(event.bytes()).await {
+            if matches!(error, SessionError::Conflict) {
+                // The number is another's. The request is refused in a record of its own.
+                self.shared.outbox.end(&self.location.name, entry);
+            }
+            return Err(absent(error));
+        }
+        self.shared.outbox.handed(&self.location.name, entry);
+        match self.shared.journal.append(event).await {
+            Ok(()) => {
+                logged();
+                self.logged_shared(entry);
+                Ok(())
+            }
+            Err(unconfirmed) => Err(Unadmitted {
+                error: SessionError::Log,
+                fate: self.fate(link, Some(entry), unconfirmed),
+            }),
+        }
+    }
+
+    /// Notes that the log has an event that the store has too.
+    pub(super) fn logged_shared(&mut self, entry: u64) {
+        if self.shared.outbox.logged(&self.location.name, entry) {
+            self.exchange = Some(entry);
+        }
+    }
+
+    /// [`Turn::settle`] on a shared store.
+    pub(super) async fn settle_shared(mut self, offer: Offer) -> Result<(), SessionError> {
+        let (event, otherwise) = (offer.event.clone(), offer.otherwise.clone());
+        let indexing = self.indexing();
+        let entry = self.begin(offer)?;
+        if let Some(exchange) = self.exchange.take() {
+            // What closes it stands in the entry behind it now.
+            self.shared.outbox.end(&self.location.name, exchange);
+        }
+        let (stored, ()) = tokio::join!(self.finish(event.bytes()), indexing);
+        let (outbox, name) = (&self.shared.outbox, self.location.name.as_str());
+        match stored {
+            Ok(()) => {
+                outbox.handed(name, entry);
+                let logged = log_or_owe(&self, event).await;
+                outbox.end(name, entry);
+                logged
+            }
+            Err(SessionError::Conflict) => {
+                outbox.end(name, entry);
+                if let Some(otherwise) = otherwise {
+                    log_or_owe(&self, otherwise).await?;
+                }
+                Err(SessionError::Conflict)
+            }
+            // What the store says of the session later tells what is to be logged.
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Brings the session's events that the store did not answer for to their end: under the lease
+    /// it can change its mind no more.
+    pub(super) async fn conclude_outbox(&mut self) -> Result<(), SessionError> {
+        while let Some(entry) = self.shared.outbox.first(&self.location.name) {
+            let stored = entry.is_stored(&self.state);
+            match entry.phase {
+                Phase::Begun => {
+                    for event in owing(&entry.offer, stored) {
+                        let taken = self.shared.journal.append(event).await;
+                        taken.map_err(|_| SessionError::Log)?;
+                    }
+                    self.state.gaps.retain(|gap| *gap != entry.sseq);
+                }
+                // Nobody waited for the log's answer: the next record says that it may be missing.
+                Phase::Handed if stored == Some(true) => {
+                    if !self.state.gaps.contains(&entry.sseq) {
+                        self.state.gaps.push(entry.sseq);
+                    }
+                }
+                // Its own task has said how it ended.
+                Phase::Handed | Phase::Logged => {}
+            }
+            self.shared.outbox.end(&self.location.name, entry.id);
+        }
+        Ok(())
+    }
+
+    fn begin(&self, offer: Offer) -> Result<u64, SessionError> {
+        let begun = self
+            .shared
+            .outbox
+            .begin(&self.location.name, self.state.link.sseq, offer);
+        begun.map_err(|error| SessionError::Store(Box::new(error)))
+    }
+}
+
+/// What the log is to be given of an event, by whether the store has it.
+fn owing(offer: &Offer, stored: Option<bool>) -> Vec<Event> {
+    let events = match stored {
+        Some(true) => [Some(&offer.event), offer.closing.as_ref()],
+        Some(false) | None => [offer.otherwise.as_ref(), None],
+    };
+    events.into_iter().flatten().cloned().collect()
+}
+
+/// Has the log take an event now, or as soon as it can.
+async fn log_or_owe(turn: &Turn, event: Event) -> Result<(), SessionError> {
+    let journal = &turn.shared.journal;
+    match journal.take(event.clone()).await {
+        Ok(()) => Ok(()),
+        Err(unconfirmed) => {
+            if unconfirmed.later.is_some() || unconfirmed.error.written() == Some(false) {
+                journal.owe(event, unconfirmed.later);
+            }
+            Err(SessionError::Log)
+        }
+    }
+}
+
+impl Sessions {
+    /// Brings the events that dead processes left in the outbox of this data directory to their end,
+    /// before the first request. `logged` says up to which number the log has a session's events.
+    ///
+    /// # Errors
+    /// The store, the keys or the log are not available. Nothing may be served then.
+    pub(super) async fn conclude_left(
+        &self,
+        left: &[Written],
+        logged: impl Fn(&str) -> Option<u64>,
+    ) -> Result<(), SessionError> {
+        for written in left {
+            let Some(location) = Location::parse(&written.name) else {
+                continue;
+            };
+            let known = logged(&location.reference);
+            let events = if written.logged || known.is_some_and(|last| last >= written.sseq) {
+                // Its exchange ended with its process, and nothing else says so, but for the entry
+                // behind it if there is one.
+                let is_behind =
+                    |other: &Written| other.name == written.name && other.sseq > written.sseq;
+                let closing = written.offer.closing.iter();
+                closing
+                    .filter(|_| !left.iter().any(is_behind))
+                    .cloned()
+                    .collect()
+            } else {
+                let stored = self.is_stored(&location, written).await?;
+                owing(&written.offer, stored)
+            };
+            for event in events {
+                let taken = self.shared.journal.append(event).await;
+                taken.map_err(|_| SessionError::Log)?;
+            }
+        }
+        for written in left {
+            // All that stands in it is done. What cannot be removed is done once more.
+            let _gone = std::fs::remove_file(&written.path);
+        }
+        Ok(())
+    }
+
+    /// Brings the events of a session that is not there any more to their end.
+    pub(super) async fn conclude_ended(&self, name: &str) -> Result<(), SessionError> {
+        while let Some(entry) = self.shared.outbox.first(name) {
+            if entry.phase == Phase::Begun {
+                for event in owing(&entry.offer, None) {
+                    let taken = self.shared.journal.append(event).await;
+                    taken.map_err(|_| SessionError::Log)?;
+                }
+            }
+            self.shared.outbox.end(name, entry.id);
+        }
+        Ok(())
+    }
+
+    async fn is_stored(
+        &self,
+        location: &Location,
+        written: &Written,
+    ) -> Result<Option<bool>, SessionError> {
+        let loaded = match self.peek(location).await {
+            Ok(Some(loaded)) => loaded,
+            Ok(None) => return Ok(None),
+            Err(error @ (SessionError::Store(_) | SessionError::Keys(_))) => return Err(error),
+            Err(_) => return Ok(None),
+        };
+        let entry = Entry {
+            id: 0,
+            sseq: written.sseq,
+            offer: written.offer.clone(),
+            phase: Phase::Begun,
+            since: tokio::time::Instant::now(),
+        };
+        Ok(entry.is_stored(&loaded.state))
+    }
+}
