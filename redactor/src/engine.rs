@@ -227,7 +227,7 @@ impl Engine {
     /// searched in parts.
     #[must_use]
     pub fn table_head(&self, text: &str) -> Option<Range<usize>> {
-        crate::columns::find(text).head
+        crate::columns::head(text)
     }
 
     /// The name under which findings of that rule stand in records, if there is such a rule.

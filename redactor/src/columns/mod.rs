@@ -5,6 +5,7 @@
 //! as many cells. Each row is judged by itself once its end is there, so that streams settle.
 
 mod cells;
+mod created;
 mod kind;
 mod sql;
 
@@ -19,6 +20,8 @@ use crate::rule::Hit;
 
 /// Rows of another number of cells that a table may have in a row before it is over.
 const MOST_ODD: u8 = 3;
+/// A longer head is not carried along.
+const LONGEST_HEAD: usize = 8 * 1024;
 /// The rule that names these findings in records.
 pub(crate) const RULE: &str = "column";
 
@@ -43,6 +46,13 @@ pub(crate) fn find(text: &str) -> Found {
     }
     sql::find(text, &mut found);
     found
+}
+
+/// What a text says of rows that come behind it: the names above its last row, or the table that it
+/// created last.
+pub(crate) fn head(text: &str) -> Option<Range<usize>> {
+    let head = find(text).head.or_else(|| sql::last_created(text));
+    head.filter(|head| head.len() <= LONGEST_HEAD)
 }
 
 /// A table whose rows are being read.

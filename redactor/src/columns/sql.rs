@@ -1,4 +1,5 @@
-//! The lists of `INSERT INTO t (…) VALUES (…), (…)` and of `COPY t (…) FROM stdin`.
+//! The lists of `INSERT INTO t (…) VALUES (…), (…)`, also without the columns if the text created the
+//! table, and of `COPY t (…) FROM stdin`.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -6,6 +7,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::cells::LONGEST;
+use super::created;
 use super::kind::Column;
 use super::{Found, judge};
 
@@ -19,10 +21,11 @@ static VALUES: LazyLock<[Finder<'static>; 3]> =
 
 /// What stands in the lists behind `VALUES`.
 pub(super) fn find(text: &str, found: &mut Found) {
-    // Before the word stands the list of the columns.
+    // Before the word stands a list of columns, in its statement or in the one that made the table.
     if memchr::memchr(b')', text.as_bytes()).is_none() {
         return;
     }
+    let mut created = None;
     for word in VALUES.iter() {
         let mut from = 0;
         while let Some(at) = text.as_bytes().get(from..).and_then(|rest| word.find(rest)) {
@@ -31,11 +34,36 @@ pub(super) fn find(text: &str, found: &mut Found) {
             if let Some((statement, names)) = columns(text, start) {
                 let columns: Vec<_> = names.map(Column::named).collect();
                 if columns.iter().any(Option::is_some) {
-                    from = lists(text, statement, from, &columns, found);
+                    from = lists(text, statement..from, from, &columns, found);
+                }
+            } else if let Some(name) = table_before(text, start) {
+                let created = created.get_or_insert_with(|| created::tables(text));
+                if let Some(table) = created
+                    .get_mut(&name)
+                    .filter(|it| it.statement.end <= start)
+                {
+                    let first = *table.first.get_or_insert(from);
+                    let head = table.statement.start..first;
+                    from = lists(text, head, from, &table.columns, found);
                 }
             }
         }
     }
+}
+
+/// The statement that created the last table, which may stand above whatever comes next.
+pub(super) fn last_created(text: &str) -> Option<Range<usize>> {
+    let tables = created::tables(text).into_values();
+    let last = tables.max_by_key(|table| table.statement.start)?;
+    Some(last.statement)
+}
+
+/// The table of a statement that lists no columns before its `VALUES` at `at`.
+fn table_before(text: &str, at: usize) -> Option<String> {
+    let from = text.ceil_char_boundary(at.saturating_sub(TABLE));
+    let before = text.get(from..at)?;
+    let into = before.to_ascii_lowercase().rfind("into ")?;
+    created::plain(before.get(into + "into ".len()..)?)
 }
 
 /// Where the statement begins whose `VALUES` stands at `at`, and the names of its columns.
@@ -76,16 +104,15 @@ pub(super) fn copied(line: &str) -> Option<impl Iterator<Item = &str>> {
     copies.then(|| listed(list))
 }
 
-/// Reads the lists from `at` on. Returns where they end.
+/// Reads the lists from `at` on, which stand under `head`. Returns where they end.
 fn lists(
     text: &str,
-    statement: usize,
+    head: Range<usize>,
     at: usize,
     columns: &[Option<Column>],
     found: &mut Found,
 ) -> usize {
     let bytes = text.as_bytes();
-    let head = statement..at;
     let mut at = at;
     loop {
         let rest = bytes.get(at..).unwrap_or_default();

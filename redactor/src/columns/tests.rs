@@ -5,6 +5,41 @@ use proptest::prelude::*;
 use crate::rules::testing::{ENGINE, FIELD, found, nothing};
 
 #[test]
+fn a_table_that_the_text_creates_names_its_columns() {
+    let create = "CREATE TABLE IF NOT EXISTS `crm`.`people` (\n  `id` int(11) NOT NULL AUTO_INCREMENT,\n  \
+                  `last_name` varchar(20) DEFAULT 'x,(y)',\n  ssn decimal(9,0), -- note\n  `key` text,\n  \
+                  PRIMARY KEY (`id`,`ssn`),\n  CONSTRAINT c CHECK (ssn > 1)\n) ENGINE=InnoDB;\n";
+    let rows = "(1,'okafor','512483071','a'),(2,'meyer','512483072',NULL);\n";
+    for insert in [
+        "INSERT INTO `people` VALUES ",
+        "insert into crm.people values\n",
+    ] {
+        let text = format!("{create}LOCK TABLES `people` WRITE;\n{insert}{rows}{insert}{rows}");
+        found(
+            &text,
+            "US_SSN",
+            &["512483071", "512483072", "512483071", "512483072"],
+        );
+        found(&text, "PERSON", &["okafor", "meyer", "okafor", "meyer"]);
+        // What follows in another block stands under the first list, or the statement alone.
+        let open = text.rfind("(2,").unwrap();
+        let head = ENGINE.table_head(&text[..open]).unwrap();
+        assert!(text[head.clone()].ends_with(insert.trim_end()) && head.len() < create.len() + 80);
+        let whole = ENGINE.table_head(&text).unwrap();
+        assert_eq!(&text[whole], create.trim_end_matches(" ENGINE=InnoDB;\n"));
+    }
+    let nested = format!(
+        "{}{create}INSERT INTO people VALUES {rows}",
+        "create table a(".repeat(200)
+    );
+    found(&nested, "PERSON", &["okafor", "meyer"]);
+    let other = format!("{create}INSERT INTO orders VALUES (1,'okafor','512483071','a');");
+    found(&other, "PERSON", &[]);
+    let late = format!("INSERT INTO people VALUES (1,'okafor','512483071','a');{create}");
+    found(&late, "PERSON", &[]);
+}
+
+#[test]
 fn cells_are_what_their_column_says() {
     let comma = "id,last_name,ssn,dob,passport_no,api_key\n\
                  1,okafor,512483071,19900102,A0750176,q7Wm2xP9sLr4Tn8v\n\
