@@ -47,6 +47,8 @@ packages=()
 python=${PYTHON:-python3}
 "$python" -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3 python3-venv)
 [ -n "${CHROMIUM:-}" ] || command -v chromium >/dev/null || packages+=(chromium fonts-liberation)
+# The session stores are tested on real servers, which the tests start themselves.
+command -v redis-server >/dev/null || packages+=(redis-server)
 if [ ${#packages[@]} -gt 0 ]; then
   say "installing ${packages[*]}"
   command -v apt-get >/dev/null ||
@@ -54,8 +56,11 @@ if [ ${#packages[@]} -gt 0 ]; then
   [ "$(id -u)" -eq 0 ] || die "missing: ${packages[*]}; install them, or run as root"
   export DEBIAN_FRONTEND=noninteractive
   apt-get update -q >/dev/null
-  apt-get install -qy --no-install-recommends "${packages[@]}" >/dev/null
+  # Installed to be run by tests, not to serve: no package may start or enable a service.
+  RUNLEVEL=1 apt-get install -qy --no-install-recommends \
+    -o DPkg::Options::=--force-confold "${packages[@]}" >/dev/null
 fi
+command -v redis-server >/dev/null || die "redis-server is missing"
 
 requirements=(scripts/requirements.txt gateway/tests/sdk/requirements.txt
   ledger/tests/requirements.txt auditor/tests/browser/requirements.txt

@@ -4,6 +4,7 @@
 //! The port tells nothing that matters and changes nothing. The socket is a file that only the
 //! gateway's own user may open; whoever can open it could read the key files as well.
 
+mod backends;
 mod client;
 mod desk;
 mod health;

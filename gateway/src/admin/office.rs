@@ -8,13 +8,17 @@ use async_trait::async_trait;
 use gatehouse_envelope::sign::FileSigner;
 use gatehouse_ledger::{AppendError, Ledger, Mode, Options, Pace, Recovery, store::Dir};
 
-use super::{Desk, vault::Vault};
+use super::{
+    Desk,
+    backends::{Backends, Watch},
+    vault::Vault,
+};
 use crate::{
     audit::{Book, BookError, Event, Later, LedgerClock, Unconfirmed},
     auth::CallerKeys,
     clock::Clock,
-    config::{Config, LedgerMode},
-    registry::{Condition, Database, Keyring},
+    config::{Config, LedgerMode, Store},
+    registry::{Condition, Keyring},
     session::{Journal, Logged, Sessions, store::SharedStore},
 };
 
@@ -91,14 +95,14 @@ impl Office {
     ) -> Result<Self, OfficeError> {
         let vault = Vault::open(config).await?;
         let (book, recovery) = open_book(config, Arc::clone(&vault.clock)).await?;
-        let (store, journal) = between(vault.store(), Arc::new(book.clone()));
+        let (store, journal) = between(Arc::clone(&vault.backends.store), Arc::new(book.clone()));
         let sessions = vault.sessions(config, store, journal)?;
         replay(&sessions, recovery).await?;
         Ok(Self {
-            store: vault.database.condition(),
+            store: vault.backends.condition(),
             clock: vault.clock,
             files: Files {
-                database: vault.database,
+                backends: vault.backends,
                 sessions: sessions.clone(),
                 book: book.clone(),
             },
@@ -113,16 +117,21 @@ impl Office {
     pub(super) async fn reading_desk(config: &Config) -> Result<Desk, OfficeError> {
         Self::must_be_there(config)?;
         let vault = Vault::open(config).await?;
-        let sessions = vault.sessions(config, vault.store(), Arc::new(NoLog))?;
+        let store = Arc::clone(&vault.backends.store);
+        let sessions = vault.sessions(config, store, Arc::new(NoLog))?;
         Ok(Desk::new(vault.callers, sessions, Arc::new(NoLog)))
     }
 
     /// Refuses where no gateway has run, instead of making a data directory there.
     pub(super) fn must_be_there(config: &Config) -> Result<(), OfficeError> {
-        let database = config.data_dir.join("sessions.redb");
-        if !database
+        let file = match config.store {
+            Store::Embedded => "sessions.redb",
+            Store::Redis(_) => "keys/root",
+        };
+        let file = config.data_dir.join(file);
+        if !file
             .try_exists()
-            .map_err(OfficeError::of("sessions.redb"))?
+            .map_err(OfficeError::of("data directory"))?
         {
             let why = format!("no gateway has run in {}", config.data_dir.display());
             return Err(OfficeError::of("data directory")(why));
@@ -142,10 +151,10 @@ impl Office {
     }
 }
 
-/// The database and the log.
+/// The store and the log.
 #[derive(Clone)]
 pub struct Files {
-    database: Arc<Database>,
+    backends: Backends,
     sessions: Sessions,
     book: Book,
 }
@@ -156,6 +165,7 @@ impl Files {
     /// behind.
     pub async fn tend(&self) {
         let (mut round, mut stall) = (0_u64, Stall::default());
+        let mut watch = Watch::default();
         loop {
             tokio::time::sleep(TEND).await;
             self.book.pay();
@@ -164,6 +174,8 @@ impl Files {
                 let waiting = log.waiting;
                 tracing::warn!(waiting, "the log's store takes nothing; segments wait");
             }
+            self.backends.look_again().await;
+            watch.look(&self.backends.condition());
             if round.is_multiple_of(MEND_EVERY) {
                 self.sessions.mend(TEND).await;
             }
@@ -180,7 +192,7 @@ impl Files {
             tokio::time::sleep(TEND).await;
         }
         self.sessions.mend(Duration::ZERO).await;
-        let synced = self.database.sync().await;
+        let synced = self.backends.sync().await;
         if synced.is_err() {
             self.book.ledger().hold(true);
         } else {
@@ -192,12 +204,11 @@ impl Files {
             closed.map_err(OfficeError::of("ledger"))
         });
         let closed = closed.await.map_err(OfficeError::of("ledger"))?;
-        synced.map_err(OfficeError::of("sessions.redb"))?;
-        closed
+        synced.and(closed)
     }
 
     fn hold(&self) {
-        let behind = self.sessions.behind() > 0 || self.database.condition().failed();
+        let behind = self.sessions.behind() > 0 || self.backends.condition().failed();
         self.book.ledger().hold(behind);
     }
 }

@@ -4,27 +4,19 @@ use std::{os::unix::fs::DirBuilderExt, path::Path, sync::Arc};
 
 use gatehouse_envelope::keys::{FileKeys, KeyError};
 
-use super::office::OfficeError;
+use super::{backends::Backends, office::OfficeError};
 use crate::{
     auth::{CallerKeys, CallerKeysError},
     clock::{Clock, SystemClock},
     config::Config,
-    registry::{
-        CachePolicy, Database, EmbeddedRegistry, GATEWAY, Keyring, KeyringError, Registry, Table,
-    },
-    session::{
-        self, Journal, Sessions,
-        blobs::EmbeddedBlobs,
-        index::EmbeddedIndex,
-        store::{EmbeddedStore, SharedStore},
-    },
+    registry::{CachePolicy, GATEWAY, Keyring, KeyringError, Registry, Table},
+    session::{self, Journal, Sessions, store::SharedStore},
 };
 
-/// The database and the keys.
+/// The store and the keys.
 pub(super) struct Vault {
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) database: Arc<Database>,
-    registry: Arc<dyn Registry>,
+    pub(super) backends: Backends,
     pub(super) keyring: Arc<Keyring>,
     pub(super) callers: Arc<CallerKeys>,
 }
@@ -35,11 +27,9 @@ impl Vault {
         let mut private = std::fs::DirBuilder::new();
         let made = private.recursive(true).mode(0o700).create(data);
         made.map_err(OfficeError::of("data directory"))?;
-        let database = Database::open(&data.join("sessions.redb"));
-        let database = Arc::new(database.map_err(OfficeError::of("sessions.redb"))?);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-        let registry = EmbeddedRegistry::new(Arc::clone(&database), Arc::clone(&clock));
-        let registry: Arc<dyn Registry> = Arc::new(registry);
+        let backends = Backends::open(config, &clock).await?;
+        let registry = Arc::clone(&backends.registry);
         let root = Arc::new(root_key(&data.join("keys/root"), &*registry).await?);
         let policy = CachePolicy::default();
         let keyring = Keyring::new(root, Arc::clone(&registry), Arc::clone(&clock), policy);
@@ -53,16 +43,10 @@ impl Vault {
         let keyring = Arc::new(keyring);
         Ok(Self {
             clock,
-            database,
-            registry,
+            backends,
             keyring,
             callers,
         })
-    }
-
-    pub(super) fn store(&self) -> SharedStore {
-        let database = Arc::clone(&self.database);
-        Arc::new(EmbeddedStore::new(database, Arc::clone(&self.clock)))
     }
 
     pub(super) fn sessions(
@@ -73,12 +57,9 @@ impl Vault {
     ) -> Result<Sessions, OfficeError> {
         let sessions = Sessions::new(session::Parts {
             store,
-            registry: Arc::clone(&self.registry),
-            blobs: Arc::new(EmbeddedBlobs::new(Arc::clone(&self.database))),
-            index: Arc::new(EmbeddedIndex::new(
-                Arc::clone(&self.database),
-                Arc::clone(&self.clock),
-            )),
+            registry: Arc::clone(&self.backends.registry),
+            blobs: Arc::clone(&self.backends.blobs),
+            index: Arc::clone(&self.backends.index),
             keyring: Arc::clone(&self.keyring),
             journal,
             clock: Arc::clone(&self.clock),

@@ -96,6 +96,7 @@ impl<'e> Check<'e> {
         let limits = self.limits(&raw.limits);
         let sessions = self.sessions(&raw.sessions);
         let phases = self.phases(raw.sessions.phases.as_ref());
+        let store = self.store(&raw.sessions);
         self.keys(&raw.keys);
         let ledger = self.ledger(&raw.ledger);
         let log = log(&raw.log);
@@ -118,6 +119,7 @@ impl<'e> Check<'e> {
                 limits,
                 sessions,
                 phases: Arc::new(phases),
+                store,
                 ledger,
                 log,
             }),
@@ -241,7 +243,6 @@ impl<'e> Check<'e> {
     }
 
     fn sessions(&mut self, raw: &RawSessions) -> Sessions {
-        self.only("sessions.store", raw.store.as_deref(), "embedded");
         let or = Sessions::default();
         let sessions = Sessions {
             idle: self.duration("sessions.idle", raw.idle.as_deref(), or.idle),

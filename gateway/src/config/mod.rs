@@ -14,6 +14,7 @@ mod provider;
 mod raw;
 mod redaction;
 mod secret_file;
+mod store;
 mod tls;
 mod tree;
 mod value;
@@ -31,6 +32,7 @@ pub use fault::{Fault, Faults};
 pub use load::{Environment, Overrides};
 pub(crate) use model::needs as needs_model;
 pub use phases::Phases;
+pub use store::{Redis, RedisNode, Store};
 pub use tls::{Contents, Identity, Tls, TlsFiles};
 pub use value::{Glob, valid_tenant};
 
@@ -59,6 +61,8 @@ pub struct Config {
     pub sessions: Sessions,
     /// The phases that sessions go through.
     pub phases: Arc<Phases>,
+    /// Where they are kept.
+    pub store: Store,
     /// The audit log.
     pub ledger: Ledger,
     /// The operator's log.

@@ -84,6 +84,15 @@ pub(super) struct RawLimits {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RawSessions {
     pub(super) store: Option<String>,
+    pub(super) url: Option<RawUrls>,
+    pub(super) password: Option<String>,
+    pub(super) ca: Option<String>,
+    pub(super) cluster: Option<bool>,
+    pub(super) prefix: Option<String>,
+    pub(super) wait_replicas: Option<i64>,
+    pub(super) connect_timeout: Option<String>,
+    pub(super) timeout: Option<String>,
+    pub(super) allow_plain_redis: Option<bool>,
     pub(super) idle: Option<String>,
     pub(super) absolute: Option<String>,
     pub(super) lease: Option<String>,
@@ -108,6 +117,13 @@ pub(super) enum RawOnBusy {
     Interrupt,
     Queue,
     Reject,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum RawUrls {
+    One(String),
+    Several(Vec<String>),
 }
 
 #[derive(Default, Deserialize)]

@@ -72,7 +72,7 @@ fn every_fault_is_listed_at_once() {
          base_url = 'http://models.example/v1'\n\
          [[provider]]\nname = 'a'\nprotocol = 'telnet'\n\
          [timeouts]\nidle = '1 hour'\n[limits]\ndepth = 0\nbdoy = '1MiB'\n\
-         [sessions]\nstore = 'redis'\n[ledger]\nmode = 'never'\ndeployment = 'A/B'\n\
+         [sessions]\nstore = 'memcached'\n[ledger]\nmode = 'never'\ndeployment = 'A/B'\n\
          [agents.support]\nmax_usd_per_session = '0.50'\n",
     );
     let places = [

@@ -74,7 +74,7 @@ type Current = RwLock<Option<Arc<redb::Database>>>;
 /// Opens the file once more.
 type Opener = Box<dyn Fn() -> Result<redb::Database, DatabaseError> + Send>;
 
-/// Whether the database takes writes now. It outlives the database.
+/// Whether the database, or a server in its place, takes writes now. It outlives the database.
 #[derive(Clone, Default)]
 pub struct Condition(Arc<AtomicBool>);
 
@@ -82,6 +82,11 @@ impl Condition {
     /// Whether the disk has failed, and the file is still to be opened anew.
     pub fn failed(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+
+    /// Says which it is now.
+    pub(super) fn note(&self, failed: bool) {
+        self.0.store(failed, Ordering::Relaxed);
     }
 }
 

@@ -7,6 +7,7 @@ mod database;
 mod embedded;
 mod keyring;
 mod names;
+mod redis;
 #[cfg(test)]
 pub(crate) mod suite;
 
@@ -18,6 +19,10 @@ pub use database::{Condition, Database, DatabaseError};
 pub use embedded::EmbeddedRegistry;
 pub use keyring::{CachePolicy, GATEWAY, Keyring, KeyringError, TenantKeys};
 pub use names::LogNames;
+#[cfg(test)]
+pub(crate) use redis::tests as redis_tests;
+pub(crate) use redis::{Call, Field, Script, bucket, buckets, fields};
+pub use redis::{Link, LinkError, RedisRegistry};
 
 /// The kinds of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -141,7 +141,10 @@ impl Sessions {
     /// A row that the store has let go by itself leaves only its key to be destroyed.
     async fn end_past_its_time(&self, location: Location) -> Result<(), SessionError> {
         match self.end(location.clone(), SessionEnding::Expired).await {
-            Err(SessionError::NotFound(_)) => self.destroy_key(&location).await,
+            Err(SessionError::NotFound(_)) => {
+                self.destroy_key(&location).await?;
+                Ok(self.shared.blobs.remove(&prefix(&location)).await?)
+            }
             done => done,
         }
     }

@@ -49,19 +49,19 @@ impl Sessions {
     /// Reads and opens a session without taking its lease. `None`: there is none, or no more.
     pub(super) async fn peek(&self, location: &Location) -> Result<Option<Loaded>, SessionError> {
         let floor = self.shared.chains.floor(&location.name);
-        let Some(row) = self.shared.store.read(&location.name).await? else {
+        // Sent together: on a shared store that is one round trip.
+        let (row, wrapped) = tokio::join!(
+            self.shared.store.read(&location.name),
+            self.shared.registry.get(Table::SessionKeys, &location.name),
+        );
+        let Some(row) = row? else {
             return Ok(None);
         };
         let is_behind = row.version < floor;
         if is_behind && !self.shared.is_shared() {
             return Err(SessionError::Damaged);
         }
-        let Some(wrapped) = self
-            .shared
-            .registry
-            .get(Table::SessionKeys, &location.name)
-            .await?
-        else {
+        let Some(wrapped) = wrapped? else {
             return Ok(None);
         };
         let tenant_keys = self.shared.keyring.tenant(&location.tenant).await?;

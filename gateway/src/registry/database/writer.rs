@@ -9,7 +9,6 @@
 use std::{
     sync::{
         Arc,
-        atomic::Ordering,
         mpsc::{Receiver, RecvTimeoutError},
     },
     time::{Duration, Instant},
@@ -112,7 +111,7 @@ impl Writer {
             if let Err(error) = self.write(batch)
                 && breaks(&error)
             {
-                self.condition.0.store(true, Ordering::Relaxed);
+                self.condition.note(true);
                 if !self.recover(arriving) {
                     return;
                 }
@@ -207,7 +206,7 @@ impl Writer {
             match self.reopen() {
                 Ok(()) => {
                     tracing::warn!("the embedded store works again: its file was opened anew");
-                    self.condition.0.store(false, Ordering::Relaxed);
+                    self.condition.note(false);
                     return true;
                 }
                 Err(error) => tracing::warn!(%error, "the embedded store is not back"),

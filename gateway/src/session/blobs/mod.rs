@@ -2,6 +2,7 @@
 //! tool results, checkpoints. Sealed bytes, written once and never changed.
 
 mod embedded;
+mod redis;
 #[cfg(test)]
 pub(crate) mod suite;
 
@@ -9,6 +10,7 @@ use async_trait::async_trait;
 use gatehouse_envelope::seal::Sealed;
 
 pub use embedded::EmbeddedBlobs;
+pub use redis::RedisBlobs;
 
 use super::store::StoreError;
 

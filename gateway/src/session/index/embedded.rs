@@ -211,13 +211,23 @@ mod tests {
     use crate::clock::TestClock;
     use crate::session::index::suite;
 
+    impl suite::Time for TestClock {
+        fn now_us(&self) -> i64 {
+            self.utc_us()
+        }
+
+        fn advance(&self, by: std::time::Duration) {
+            TestClock::advance(self, by);
+        }
+    }
+
     #[tokio::test]
     async fn the_embedded_index_keeps_the_contract() {
         let folder = tempfile::tempdir().unwrap();
         let database = Database::open(&folder.path().join("sessions.redb")).unwrap();
         let clock = Arc::new(TestClock::new(1_000_000));
         let index = EmbeddedIndex::new(Arc::new(database), clock.clone());
-        suite::run(&index, &clock).await;
+        suite::run(&index, &*clock).await;
     }
 
     #[test]

@@ -2,12 +2,14 @@
 //! beside them.
 
 mod embedded;
+mod redis;
 #[cfg(test)]
 pub(crate) mod suite;
 
 use async_trait::async_trait;
 
 pub use embedded::EmbeddedIndex;
+pub use redis::RedisIndex;
 
 use crate::registry::RegistryError;
 

@@ -3,13 +3,21 @@
 use std::time::Duration;
 
 use super::{Entries, Index, MOST, Named};
-use crate::clock::{Clock, TestClock, later};
+use crate::clock::later;
 
-async fn put(index: &dyn Index, clock: &TestClock, name: &str, reference: &str) {
+/// The time that a backend goes by.
+pub(crate) trait Time: Sync {
+    /// What its clock shows, about.
+    fn now_us(&self) -> i64;
+    /// Makes time go by for it.
+    fn advance(&self, by: Duration);
+}
+
+async fn put(index: &dyn Index, clock: &dyn Time, name: &str, reference: &str) {
     let named = Named {
         name: name.to_owned(),
         reference: reference.to_owned(),
-        expires_us: later(clock.utc_us(), Duration::from_secs(60)),
+        expires_us: later(clock.now_us(), Duration::from_secs(60)),
     };
     index.add(named).await.unwrap();
 }
@@ -21,7 +29,7 @@ async fn under(index: &dyn Index, name: &str) -> Vec<String> {
 }
 
 /// Runs everything.
-pub(crate) async fn run(index: &dyn Index, clock: &TestClock) {
+pub(crate) async fn run(index: &dyn Index, clock: &dyn Time) {
     assert!(under(index, "none").await.is_empty());
     put(index, clock, "one", "s_a").await;
     put(index, clock, "two", "s_a").await;
@@ -34,7 +42,7 @@ pub(crate) async fn run(index: &dyn Index, clock: &TestClock) {
 }
 
 /// A name that too many share is useless.
-async fn crowds(index: &dyn Index, clock: &TestClock) {
+async fn crowds(index: &dyn Index, clock: &dyn Time) {
     for n in 0..=MOST {
         assert!(!index.find("many").await.unwrap().crowded);
         put(index, clock, "many", &format!("s_{n}")).await;
@@ -44,7 +52,7 @@ async fn crowds(index: &dyn Index, clock: &TestClock) {
     assert_eq!(found.references.len(), MOST);
 }
 
-async fn expires(index: &dyn Index, clock: &TestClock) {
+async fn expires(index: &dyn Index, clock: &dyn Time) {
     clock.advance(Duration::from_secs(30));
     put(index, clock, "two", "s_late").await;
     clock.advance(Duration::from_secs(31));

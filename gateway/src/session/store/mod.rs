@@ -3,6 +3,7 @@
 mod embedded;
 #[cfg(test)]
 pub(crate) mod faulty;
+mod redis;
 #[cfg(test)]
 pub(crate) mod suite;
 
@@ -13,6 +14,7 @@ use gatehouse_envelope::seal::Sealed;
 
 pub use crate::registry::Durable;
 pub use embedded::EmbeddedStore;
+pub use redis::RedisStore;
 
 /// A session's row.
 #[derive(Clone)]

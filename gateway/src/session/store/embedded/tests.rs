@@ -37,7 +37,7 @@ impl Backend for Embedded {
     }
 
     /// A copy of the file as it is on the disk, while the process still has it open.
-    fn after_crash(&self) -> Arc<dyn SessionStore> {
+    async fn after_crash(&self) -> Arc<dyn SessionStore> {
         let copy = tempfile::NamedTempFile::new_in(&self.dir)
             .unwrap()
             .into_temp_path()

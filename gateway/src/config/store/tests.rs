@@ -1,0 +1,141 @@
+use crate::config::{Config, Environment, Overrides, Store};
+
+const REST: &str = "config_version = 1\n[[provider]]\nname = 'e'\nprotocol = 'echo'\n[sessions]\n";
+
+fn parse(sessions: &str) -> Result<Config, Vec<String>> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let surroundings = Environment::new(|name| (name == "PW").then(|| "s3cret".into()), folder);
+    let text = format!("{REST}{sessions}");
+    let parsed = Config::parse(&text, &Overrides::default(), &surroundings);
+    parsed.map_err(|faults| faults.iter().map(ToString::to_string).collect())
+}
+
+fn redis(sessions: &str) -> std::sync::Arc<super::Redis> {
+    let config = parse(&format!("store = 'redis'\n{sessions}"));
+    match config.unwrap_or_else(|faults| panic!("{faults:?}")).store {
+        Store::Redis(redis) => redis,
+        Store::Embedded => panic!("embedded"),
+    }
+}
+
+#[test]
+fn an_address_says_where_who_and_how() {
+    let one = redis("url = 'rediss://gw@redis.example.org'\npassword = 'env:PW'");
+    let node = &one.nodes[0];
+    assert_eq!((node.host.as_str(), node.port), ("redis.example.org", 6379));
+    assert!(node.tls && !one.cluster);
+    assert_eq!(one.user.as_deref(), Some("gw"));
+    assert_eq!(one.password.as_ref().unwrap().expose(), "s3cret");
+    assert_eq!((one.prefix.as_str(), one.wait_replicas), ("gatehouse:", 0));
+    assert!(!format!("{one:?}").contains("s3cret"));
+
+    let local = redis("url = 'redis://[::1]:6390/'\nwait_replicas = 2\nprefix = 'a.b:'");
+    assert_eq!(
+        (local.nodes[0].host.as_str(), local.nodes[0].port),
+        ("::1", 6390)
+    );
+    assert_eq!((local.wait_replicas, local.prefix.as_str()), (2, "a.b:"));
+
+    let nodes = "url = ['rediss://10.0.0.1:7000', 'rediss://10.0.0.2:7000']";
+    assert!(redis(nodes).cluster && redis(nodes).nodes.len() == 2);
+    assert!(redis("url = 'rediss://10.0.0.1'\ncluster = true").cluster);
+    let plain = redis("url = 'redis://10.0.0.1'\nallow_plain_redis = true");
+    assert!(!plain.tls());
+}
+
+#[test]
+fn every_fault_is_told_with_its_path() {
+    for (sessions, expected) in [
+        ("", "sessions.url: is missing"),
+        ("url = []", "sessions.url: is missing"),
+        (
+            "url = 'http://h'",
+            "sessions.url: must begin with rediss://",
+        ),
+        ("url = 'h:6379'", "sessions.url: is not an address"),
+        ("url = 'rediss://'", "sessions.url: is not an address"),
+        ("url = 'rediss://h:0'", "sessions.url: is not an address"),
+        (
+            "url = 'rediss://h:99999'",
+            "sessions.url: is not an address",
+        ),
+        (
+            "url = 'rediss://h/1'",
+            "sessions.url: must end with the port",
+        ),
+        ("url = 'rediss://u:pw@h'", "sessions.url: holds a password"),
+        ("url = 'rediss://@h'", "sessions.url: has a user"),
+        ("url = 'rediss://u@h'", "sessions.password: is missing"),
+        ("url = 'redis://10.0.0.1'", "sessions.url: is not encrypted"),
+        (
+            "url = 'rediss://h'\npassword = 'pw'",
+            "sessions.password: must be a reference",
+        ),
+        (
+            "url = 'rediss://h'\npassword = 'env:NO'",
+            "sessions.password: the variable NO",
+        ),
+        (
+            "url = 'rediss://h'\nca = 'none.pem'",
+            "sessions.ca: cannot read",
+        ),
+        (
+            "url = 'rediss://h'\nca = 'Cargo.toml'",
+            "sessions.ca: Cargo.toml must hold",
+        ),
+        (
+            "url = 'redis://[::1]'\nca = 'none.pem'",
+            "sessions.ca: has a meaning only with rediss",
+        ),
+        (
+            "url = 'rediss://h'\nprefix = 'a{b}'",
+            "sessions.prefix: must be",
+        ),
+        (
+            "url = 'rediss://h'\nprefix = ''",
+            "sessions.prefix: must be",
+        ),
+        (
+            "url = 'rediss://h'\nwait_replicas = -1",
+            "sessions.wait_replicas: must be",
+        ),
+        ("url = 'rediss://h'\ntimeout = '2'", "sessions.timeout: "),
+        (
+            "url = 'rediss://h'\nconnect_timeout = 'x'",
+            "sessions.connect_timeout: ",
+        ),
+        (
+            "url = ['rediss://h', 'rediss://i']\ncluster = false",
+            "sessions.cluster: is false",
+        ),
+        (
+            "url = ['rediss://h', 'redis://[::1]']",
+            "sessions.url: has nodes with TLS and without",
+        ),
+        (
+            "url = ['rediss://a@h', 'rediss://b@h']\npassword = 'env:PW'",
+            "sessions.url: has nodes with different users",
+        ),
+        (
+            "url = ['rediss://h', 'x']",
+            "sessions.url[1]: is not an address",
+        ),
+    ] {
+        let Err(faults) = parse(&format!("store = 'redis'\n{sessions}")) else {
+            panic!("{sessions} was taken")
+        };
+        let found = faults.iter().any(|fault| fault.starts_with(expected));
+        assert!(found, "{sessions}: {faults:?}");
+        assert!(!faults.concat().contains("pw"), "{faults:?}");
+    }
+}
+
+#[test]
+fn what_only_redis_has_is_a_fault_without_it() {
+    let faults = parse("url = 'rediss://h'\npassword = 'env:PW'\nprefix = 'x:'")
+        .err()
+        .unwrap();
+    assert_eq!(faults.len(), 3, "{faults:?}");
+    let faults = parse("store = 'memcached'").err().unwrap();
+    assert!(faults[0].starts_with("sessions.store: "), "{faults:?}");
+}

@@ -1,0 +1,7 @@
+-- KEYS: the parts of a session. ARGV: the part's name, the part.
+local there = redis.call('HGET', KEYS[1], ARGV[1])
+if there then
+  return { there == '1' .. ARGV[2] and 'done' or 'exists' }
+end
+redis.call('HSET', KEYS[1], ARGV[1], '1' .. ARGV[2])
+return { 'done' }
