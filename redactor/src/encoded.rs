@@ -119,9 +119,9 @@ pub(crate) const SHORTEST_TAGS: usize = 6;
 
 /// Runs of Unicode tag characters, and the ASCII that they stand for.
 pub(crate) fn tag_runs(text: &str) -> impl Iterator<Item = (Run, String)> + '_ {
-    let mut at = 0;
+    let mut at = if text.is_ascii() { text.len() } else { 0 };
     std::iter::from_fn(move || {
-        let rest = text.get(at..)?;
+        let rest = text.get(at..).filter(|rest| !rest.is_empty())?;
         let start = at + memchr::memmem::find(rest.as_bytes(), TAG_BYTES)?;
         let inner: String = text.get(start..)?.chars().map_while(tag).collect();
         let end = start + 4 * inner.len();
@@ -303,6 +303,20 @@ mod tests {
         assert!(decode(&long).is_some());
         for length in CLEAR..long.len() {
             assert!(promising(&long[..length]));
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_decodes_to_text_is_promising(run in "[0-9a-f]{14,70}|[A-Za-z0-9+/_-]{14,70}|\\PC{10,30}") {
+            let even = |run: &str| run.len() / 4 * 4;
+            for run in [run.clone(), BASE64URL_NOPAD.encode(run.as_bytes()), HEXLOWER_PERMISSIVE.encode(run.as_bytes())] {
+                let Some(head) = run.get(..even(&run).min(CLEAR)) else { continue };
+                let standard = head.replace('-', "+").replace('_', "/");
+                let opened = [HEXLOWER_PERMISSIVE.decode(head.as_bytes()), BASE64_NOPAD.decode(standard.as_bytes())];
+                let text = opened.iter().flatten().any(|bytes| starts_as_text(bytes));
+                proptest::prop_assert_eq!(promising(&run), text, "{}", run);
+            }
         }
     }
 }

@@ -24,6 +24,15 @@ pub trait Finder: Sync {
     /// # Errors
     /// If any search did not come to its end; nothing may be sent then.
     fn find_all(&self, texts: &[Asked<'_>]) -> Result<Vec<Vec<Finding>>, ScanError>;
+
+    /// What is found in one text.
+    ///
+    /// # Errors
+    /// As [`Finder::find_all`].
+    fn find_one(&self, asked: Asked<'_>) -> Result<Vec<Finding>, ScanError> {
+        let found = self.find_all(&[asked])?;
+        found.into_iter().next().ok_or(ScanError::Unanswered)
+    }
 }
 
 impl Finder for Engine {
@@ -32,9 +41,10 @@ impl Finder for Engine {
     }
 
     fn find_all(&self, texts: &[Asked<'_>]) -> Result<Vec<Vec<Finding>>, ScanError> {
-        texts
-            .iter()
-            .map(|asked| self.find(asked.text, asked.field))
-            .collect()
+        texts.iter().map(|asked| self.find_one(*asked)).collect()
+    }
+
+    fn find_one(&self, asked: Asked<'_>) -> Result<Vec<Finding>, ScanError> {
+        self.find(asked.text, asked.field)
     }
 }

@@ -169,7 +169,25 @@ fn fits(text: &str, range: Range<usize>, label: Label) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::rules::testing::{found, nothing};
+
+    proptest::proptest! {
+        #[test]
+        fn values_are_found_as_an_automaton_finds_them(
+            values in proptest::collection::hash_set("[ab]{1,5}|[a-c.]{70}", 1..12),
+            text in "[abc. ]{0,300}",
+        ) {
+            let of = Finding { start: 0, end: 0, label: Label::PERSON, score: 0, rule: "t", certain: false };
+            let wanted: Vec<_> = values.iter().map(|text| Wanted { text, of }).collect();
+            let text = format!("{text}{}", values.iter().map(String::as_str).collect::<String>());
+            let mut automaton = AhoCorasick::builder();
+            automaton.match_kind(MatchKind::LeftmostLongest);
+            let expected: Vec<_> = automaton.build(&values).unwrap().find_iter(&text).map(|hit| hit.range()).collect();
+            let found: Vec<_> = hits(&text, &wanted).iter().map(Match::range).collect();
+            proptest::prop_assert_eq!(found, expected);
+        }
+    }
 
     #[test]
     fn somebody_who_was_named_is_found_by_surname() {

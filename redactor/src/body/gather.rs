@@ -101,9 +101,7 @@ impl Answers {
             return Err(ScanError::Unanswered);
         }
         if at == self.findings.len() {
-            let found = finder.find_all(&[Asked { text, field }])?;
-            let found = found.into_iter().next().ok_or(ScanError::Unanswered)?;
-            self.findings.push(found);
+            self.findings.push(finder.find_one(Asked { text, field })?);
         }
         self.findings.get(at).cloned().ok_or(ScanError::Unanswered)
     }

@@ -17,6 +17,7 @@ pub(crate) use self::kind::Column;
 use self::kind::may_name;
 use crate::label::Label;
 use crate::rule::Hit;
+use crate::seek::seek;
 
 /// Rows of another number of cells that a table may have in a row before it is over.
 const MOST_ODD: u8 = 3;
@@ -41,6 +42,10 @@ pub(crate) fn find(text: &str) -> Found {
         settled: text.len(),
         head: None,
     };
+    // Tables have lines, and lists of SQL stand behind brackets.
+    if seek(text.as_bytes(), |b| (b == b'\n') | (b == b')')).is_none() {
+        return found;
+    }
     if memchr::memchr(b'\n', text.as_bytes()).is_some() {
         tables(text, &mut found);
     }
@@ -122,29 +127,25 @@ fn begun(line: &str, at: usize) -> Option<Table> {
 /// further than its first long run.
 fn form_of(line: &str) -> Option<Form> {
     const LONGEST_NAME: usize = 50;
-    if line.len() > LONGEST {
+    let bytes = line.as_bytes();
+    let first = bytes.get(..=LONGEST_NAME);
+    let long = first.is_some_and(|first| seek(first, sets_apart).is_none());
+    if line.len() > LONGEST || long || seek(bytes, is_no_part).is_some() {
         return None;
     }
     let (mut bars, mut commas, mut semicolons, mut tabs) = (0, 0, 0, 0);
     let mut run = 0;
     for byte in line.bytes() {
+        run += 1;
         let count = match byte {
             b'|' => &mut bars,
             b',' => &mut commas,
             b';' => &mut semicolons,
             b'\t' => &mut tabs,
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | 0x80.. => &mut run,
-            b' ' | b'\r' | b'\n' => &mut run,
-            _ if b"_-./()#'\"`*&?%".contains(&byte) => &mut run,
-            _ => return None,
+            _ if run > LONGEST_NAME => return None,
+            _ => continue,
         };
-        *count += 1;
-        if b"|,;\t".contains(&byte) {
-            run = 0;
-        }
-        if run > LONGEST_NAME {
-            return None;
-        }
+        (*count, run) = (*count + 1, 0);
     }
     let all = [(b',', commas), (b';', semicolons), (b'\t', tabs)];
     match all.into_iter().max_by_key(|(_, count)| *count)? {
@@ -152,6 +153,21 @@ fn form_of(line: &str) -> Option<Form> {
         (_, 0) => None,
         (delimiter, _) => Some(Form::Apart(delimiter)),
     }
+}
+
+/// Whether a byte sets cells apart.
+fn sets_apart(byte: u8) -> bool {
+    (byte == b'|') | (byte == b',') | (byte == b';') | (byte == b'\t')
+}
+
+/// Whether a byte stands in no name of a column and sets none apart: `!$+:<=>@[\]^{}~`, controls.
+fn is_no_part(byte: u8) -> bool {
+    let control = (byte < b' ') & (byte != b'\t') & (byte != b'\r') & (byte != b'\n');
+    let low = (byte == b'!') | (byte == b'$') | (byte == b'+') | (byte == b':');
+    let compares = byte.wrapping_sub(b'<') < 3;
+    let brackets = byte.wrapping_sub(b'[') < 4;
+    let high = (byte == b'@') | (byte == b'{') | (byte.wrapping_sub(b'}') < 3);
+    control | low | compares | brackets | high
 }
 
 impl Table {

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::{Form, LONGEST, form_of};
 use crate::rules::testing::{ENGINE, FIELD, found, nothing};
 
 #[test]
@@ -208,5 +209,36 @@ proptest! {
             let then = before(&ENGINE.find(head, FIELD).unwrap());
             prop_assert_eq!(before(&whole), then, "{:?} settled {} of {:?}", head, settled, text);
         }
+    }
+}
+
+/// As [`form_of`], byte by byte.
+fn plain_form_of(line: &str) -> Option<Form> {
+    let mut counts = [(b',', 0), (b';', 0), (b'\t', 0), (b'|', 0)];
+    let mut run = 0;
+    for byte in line.bytes() {
+        run += 1;
+        let part = byte.is_ascii_alphanumeric() || byte >= 0x80 || b" \r\n".contains(&byte);
+        if let Some((_, count)) = counts.iter_mut().find(|(mark, _)| *mark == byte) {
+            (*count, run) = (*count + 1, 0);
+        } else if run > 50 || !(part || b"_-./()#'\"`*&?%".contains(&byte)) {
+            return None;
+        }
+    }
+    let [apart @ .., (_, bars)] = counts;
+    match apart.into_iter().max_by_key(|(_, count)| *count)? {
+        _ if line.len() > LONGEST => None,
+        _ if bars > 0 => Some(Form::Barred),
+        (_, 0) => None,
+        (delimiter, _) => Some(Form::Apart(delimiter)),
+    }
+}
+
+proptest! {
+    #[test]
+    fn lines_have_the_form_that_their_bytes_say(
+        line in "([a-zé0-9 ]{0,55}[,;|\t]?){1,4}|[ -~\t]{0,60}|[a-z,]{0,8}[\u{0}-\u{7f}]",
+    ) {
+        prop_assert_eq!(form_of(&line), plain_form_of(&line));
     }
 }

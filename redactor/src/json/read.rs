@@ -14,6 +14,9 @@ use crate::seek::seek;
 const LONGEST_NUMBER: usize = 512;
 /// A number without exponent of so many bytes is a finite double.
 const SURELY_FINITE: usize = 300;
+/// Room is made at once for a value in so many bytes, and for no more than so many values.
+const USUAL_VALUE: usize = 24;
+const MOST_AT_ONCE: usize = 4096;
 /// Most strings end within so many bytes.
 const SHORT: usize = 16;
 /// Objects up to this size are compared pair by pair, larger ones through a hash set.
@@ -43,7 +46,7 @@ pub(super) fn read<'a>(bytes: &'a [u8], limits: &Limits) -> Result<(&'a str, Tap
     let source =
         std::str::from_utf8(bytes).map_err(|error| early(JsonFault::Utf8, error.valid_up_to()))?;
     let tape = Tape {
-        entries: Vec::new(),
+        entries: Vec::with_capacity((bytes.len() / USUAL_VALUE).min(MOST_AT_ONCE)),
         keys: Vec::new(),
         leaves: 0,
     };

@@ -48,7 +48,7 @@ impl<'a> Decoded<'a> {
                 }
             };
             let rest = raw.as_bytes().get(at..).unwrap_or_default();
-            next = memchr::memchr(b'\\', rest).map(|offset| at + offset);
+            next = backslash(rest).map(|offset| at + offset);
         }
         text.push_str(raw.get(at..).unwrap_or_default());
         Self {
@@ -72,14 +72,12 @@ impl<'a> Decoded<'a> {
     }
 }
 
-/// Where the first backslash of a string stands; most strings are too short to be searched in
-/// blocks.
+/// Where the first backslash stands: most strings are short, and in others one stands soon behind
+/// another.
 fn backslash(raw: &[u8]) -> Option<usize> {
-    const SHORT: usize = 16;
-    match raw.len() {
-        ..SHORT => raw.iter().position(|b| *b == b'\\'),
-        _ => memchr::memchr(b'\\', raw),
-    }
+    const NEAR: usize = 16;
+    let near = raw.iter().take(NEAR).position(|b| *b == b'\\');
+    near.or_else(|| memchr::memchr(b'\\', raw.get(NEAR..)?).map(|at| NEAR + at))
 }
 
 /// What a backslash and the bytes behind it say.

@@ -31,12 +31,12 @@ impl Word<'_> {
 
     /// `McDonald`, but not `iPhone` or `JavaScript`: few capitals inside.
     pub(super) fn well_cased(self) -> bool {
-        let inner = self
-            .text
-            .chars()
-            .skip(1)
-            .filter(|c| c.is_uppercase())
-            .count();
+        let mut rest = self.text.bytes().skip(1);
+        if rest.all(|b| b.is_ascii_lowercase()) {
+            return true;
+        }
+        let rest = self.text.chars().skip(1);
+        let inner = rest.filter(|c| c.is_uppercase()).count();
         if inner == 0 {
             return true;
         }

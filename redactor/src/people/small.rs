@@ -245,7 +245,20 @@ fn surnamed(word: Word<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::rules::testing::{found, nothing};
+
+    #[test]
+    fn words_that_lead_are_known_by_their_beginning() {
+        for word in TITLES.iter().chain(VERBS) {
+            assert!(may_lead(word), "{word}");
+        }
+        assert!(
+            !["a", "the", "mrz", "prophet", "contacted"]
+                .into_iter()
+                .any(may_lead)
+        );
+    }
 
     #[test]
     fn names_in_chat() {

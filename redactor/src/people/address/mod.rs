@@ -102,7 +102,7 @@ fn begin(text: &str, start: usize) -> usize {
         };
         let word_at = kept
             .bytes()
-            .rposition(|b| b" \n\t,:(\">".contains(&b))
+            .rposition(|b| matches!(b, b' ' | b'\n' | b'\t' | b',' | b':' | b'(' | b'"' | b'>'))
             .map_or(0, |at| at + 1);
         let word = kept.get(word_at..).unwrap_or_default();
         let number = word.starts_with(|c: char| c.is_ascii_digit())
