@@ -5,7 +5,7 @@ use std::{
     net::{Shutdown, TcpListener, TcpStream},
     sync::{
         Arc,
-        atomic::{AtomicU8, Ordering},
+        atomic::{AtomicU8, AtomicU16, Ordering},
     },
     time::Duration,
 };
@@ -28,6 +28,7 @@ pub(crate) enum Wire {
 /// Forwards connections to a server's port.
 pub(crate) struct Proxy {
     port: u16,
+    server: Arc<AtomicU16>,
     wire: Arc<AtomicU8>,
     open: Arc<Mutex<Vec<TcpStream>>>,
 }
@@ -38,22 +39,37 @@ impl Proxy {
         let port = listener.local_addr().unwrap().port();
         let wire = Arc::new(AtomicU8::new(Wire::Good as u8));
         let open = Arc::new(Mutex::new(Vec::new()));
+        let server = Arc::new(AtomicU16::new(server));
         let (state, streams) = (Arc::clone(&wire), Arc::clone(&open));
+        let to = Arc::clone(&server);
         std::thread::spawn(move || {
             for caller in listener.incoming().flatten() {
                 if is(&state, Wire::Cut) {
                     continue;
                 }
-                if let Ok(server) = TcpStream::connect(("127.0.0.1", server)) {
+                let to = to.load(Ordering::SeqCst);
+                if let Ok(server) = TcpStream::connect(("127.0.0.1", to)) {
                     forward(caller, server, &state, &streams).unwrap();
                 }
             }
         });
-        Self { port, wire, open }
+        Self {
+            port,
+            server,
+            wire,
+            open,
+        }
     }
 
     pub(crate) fn port(&self) -> u16 {
         self.port
+    }
+
+    /// New connections lead to another server, as after a fail-over; those that stand end.
+    pub(crate) fn lead_to(&self, server: u16) {
+        self.server.store(server, Ordering::SeqCst);
+        self.set(Wire::Cut);
+        self.set(Wire::Good);
     }
 
     pub(crate) fn set(&self, wire: Wire) {

@@ -145,6 +145,24 @@ impl Server {
         }
     }
 
+    /// Waits until it has everything that the other has written.
+    pub(crate) fn has_all_of(&self, primary: &Server) {
+        let offset = |server: &Server| {
+            let mut info = cmd("INFO");
+            let text: String = info.arg("replication").query(&mut server.admin()).unwrap();
+            let line = text
+                .lines()
+                .find(|line| line.starts_with("master_repl_offset:"));
+            let offset = line.and_then(|line| line.split(':').nth(1)).unwrap();
+            offset.parse::<u64>().unwrap()
+        };
+        let (start, written) = (Instant::now(), offset(primary));
+        while offset(self) < written {
+            assert!(start.elapsed() < PATIENCE, "the replica does not catch up");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();

@@ -1,0 +1,143 @@
+//! Sessions on a real Redis: what a turn costs, and what a fail-over that loses writes leaves.
+
+use super::*;
+use crate::{
+    registry::{
+        Link, RedisRegistry,
+        redis_tests::{Kind, Proxy, Server, Wire, time::now_us},
+    },
+    session::{blobs::RedisBlobs, index::RedisIndex, store::RedisStore},
+};
+
+const ADMITTED: &str = "exchange.admitted";
+const SETTLED: &str = "exchange.settled";
+
+/// One process over a Redis that others may share.
+struct Process {
+    sessions: Sessions,
+    pages: Arc<Pages>,
+}
+
+impl Process {
+    /// With the root key in `dir`, which all have to share, and an outbox called `name`.
+    async fn new(settings: &crate::config::Redis, dir: &std::path::Path, name: &str) -> Self {
+        let link = Arc::new(Link::open(settings).await.unwrap());
+        let clock = Arc::new(TestClock::new(now_us()));
+        let registry: Arc<dyn Registry> = Arc::new(RedisRegistry::new(link.clone()));
+        let root = Arc::new(FileKeys::open_or_create(&dir.join("keys/root")).unwrap());
+        let policy = CachePolicy::default();
+        let keyring = Keyring::new(root, registry.clone(), clock.clone(), policy);
+        let pages = Arc::new(Pages::default());
+        let sessions = Sessions::new(Parts {
+            store: Arc::new(RedisStore::new(link.clone())),
+            registry,
+            blobs: Arc::new(RedisBlobs::new(link.clone())),
+            index: Arc::new(RedisIndex::new(link)),
+            keyring: Arc::new(keyring),
+            journal: pages.clone(),
+            clock,
+            limits: limits(),
+            outbox: Some(dir.join(name)),
+        });
+        let sessions = sessions.unwrap();
+        Self { sessions, pages }
+    }
+
+    /// One exchange, from the id to the settled record.
+    async fn exchange(&self, caller: &Caller, id: &str) -> Result<(), SessionError> {
+        let mut turn = self.sessions.turn(caller, Some(id)).await?;
+        let admitted = event(&turn, ADMITTED);
+        turn.record(&admitted).await?;
+        self.write(admitted).await;
+        let settled = event(&turn, SETTLED);
+        self.write(settled.clone()).await;
+        turn.finish(&settled).await
+    }
+
+    async fn write(&self, event: Vec<u8>) {
+        let event = Event::from_bytes(event).unwrap();
+        self.pages.append(event).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_turn_costs_five_scripts_in_four_round_trips() {
+    let (dir, server) = (tempfile::tempdir().unwrap(), Server::start(Kind::Plain));
+    let one = Process::new(&server.settings(), dir.path(), "one").await;
+    let ann = caller("ann", "t");
+    let opened = one.sessions.open(&ann).await.unwrap();
+    let id = opened.id.expose();
+    // The first one tells the server the scripts.
+    one.exchange(&ann, id).await.unwrap();
+    let mut admin = server.admin();
+    let mut reset = ::redis::cmd("CONFIG");
+    reset.arg("RESETSTAT").exec(&mut admin).unwrap();
+    one.exchange(&ann, id).await.unwrap();
+    let mut info = ::redis::cmd("INFO");
+    let stats: String = info.arg("commandstats").query(&mut admin).unwrap();
+    // The session and its key, sent together; the lease; the admission; the settlement.
+    let calls = |name: &str| {
+        let line = stats.lines().find(|line| line.starts_with(name));
+        line.map_or(0, |line| {
+            let calls = line.split(['=', ',']).nth(1).unwrap();
+            calls.parse::<u64>().unwrap()
+        })
+    };
+    assert_eq!(calls("cmdstat_evalsha:"), 5, "{stats}");
+    assert_eq!(calls("cmdstat_eval:"), 0, "{stats}");
+}
+
+/// The primary acknowledges what its replica never gets, dies, and the replica takes its place.
+#[tokio::test]
+async fn a_fail_over_that_lost_writes_is_noticed_and_the_session_not_gone_on_with() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut primary = Server::start(Kind::Plain);
+    let replication = Proxy::to(primary.port());
+    let port = replication.port().to_string();
+    let follows = &["--replicaof", "127.0.0.1", &port];
+    let replica = Server::start_with(Kind::Plain, follows);
+    replica.follows();
+    let address = Proxy::to(primary.port());
+    let mut settings = primary.settings();
+    settings.nodes[0].port = address.port();
+    let one = Process::new(&settings, dir.path(), "one").await;
+    let two = Process::new(&settings, dir.path(), "two").await;
+    let ann = caller("ann", "t");
+    let [lost, kept] = [
+        one.sessions.open(&ann).await.unwrap(),
+        one.sessions.open(&ann).await.unwrap(),
+    ];
+    one.exchange(&ann, lost.id.expose()).await.unwrap();
+    one.exchange(&ann, kept.id.expose()).await.unwrap();
+    replica.has_all_of(&primary);
+
+    replication.set(Wire::Cut);
+    one.exchange(&ann, lost.id.expose()).await.unwrap();
+    primary.kill();
+    let mut promote = ::redis::cmd("REPLICAOF");
+    promote.arg("NO").arg("ONE");
+    promote.exec(&mut replica.admin()).unwrap();
+    address.lead_to(replica.port());
+
+    // Who has written what was lost notices; by its mark everybody does.
+    for process in [&one, &two, &one] {
+        let refused = process.exchange(&ann, lost.id.expose()).await;
+        assert!(matches!(refused, Err(SessionError::RolledBack(_))));
+    }
+    let told = |process: &Process| {
+        let events = process.pages.events.lock();
+        let of = events
+            .iter()
+            .filter(|event| event.contains("session.rolled_back"));
+        of.filter(|event| event.contains(&lost.reference)).count()
+    };
+    assert_eq!((told(&one), told(&two)), (1, 0));
+    // No number of the chain was given twice: nothing was recorded behind the roll-back.
+    let records = one.pages.of(&lost.reference);
+    let mut numbers: Vec<_> = records.iter().filter_map(|r| r["sseq"].as_u64()).collect();
+    numbers.dedup();
+    assert_eq!(numbers, [0, 1, 2, 3, 4]);
+    // What the replica had goes on.
+    two.exchange(&ann, kept.id.expose()).await.unwrap();
+    one.exchange(&ann, kept.id.expose()).await.unwrap();
+}
