@@ -314,6 +314,10 @@ impl Nodes {
         self.0[0].settings()
     }
 
+    pub(crate) fn all(&self) -> &[Server] {
+        &self.0
+    }
+
     pub(crate) fn advance(&self, by: Duration) {
         for node in &self.0 {
             node.advance(by);

@@ -252,3 +252,51 @@ async fn a_write_waits_for_as_many_replicas_as_it_is_told() {
         .unwrap();
     assert!(there, "the replica has what was confirmed");
 }
+
+/// `CLUSTER …` at one node.
+fn cluster<T: redis::FromRedisValue>(node: &Server, words: &[&str]) -> T {
+    let mut command = redis::cmd("CLUSTER");
+    command.arg(words);
+    command.query(&mut node.admin()).unwrap()
+}
+
+#[tokio::test]
+async fn a_session_is_followed_from_node_to_node() {
+    let nodes = Nodes::start();
+    let store = open(&nodes.settings()).await;
+    let row_of = |version: u64| row(format!("on at {version}").as_bytes(), Lease::Keep(TTL));
+    let fence = store.create("on", 1, row_of(1)).await.unwrap();
+    let key = store.session("on");
+    let slot: u16 = cluster(&nodes.all()[0], &["KEYSLOT", &key]);
+    let from = &nodes.all()[usize::from(slot) / 5461];
+    let to = nodes.all().iter().find(|node| node.port() != from.port());
+    let to = to.unwrap();
+    let ids = [from, to].map(|node| cluster::<String>(node, &["MYID"]));
+    let slot = slot.to_string();
+    cluster::<()>(to, &["SETSLOT", &slot, "IMPORTING", &ids[0]]);
+    cluster::<()>(from, &["SETSLOT", &slot, "MIGRATING", &ids[1]]);
+    // Before its keys have gone, when they have, and when the slot has.
+    store.commit("on", fence, 1, row_of(2)).await.unwrap();
+    let keys: Vec<String> = cluster(from, &["GETKEYSINSLOT", &slot, "9"]);
+    assert_eq!(
+        keys.len(),
+        3,
+        "the session, and its bucket's names and ends"
+    );
+    let mut migrate = redis::cmd("MIGRATE");
+    migrate
+        .arg("127.0.0.1")
+        .arg(to.port())
+        .arg("")
+        .arg(0)
+        .arg(5000);
+    let migrate = migrate.arg("KEYS").arg(keys);
+    migrate.exec(&mut from.admin()).unwrap();
+    assert_eq!(version(&store, "on").await, 2);
+    store.commit("on", fence, 2, row_of(3)).await.unwrap();
+    for node in [to, from] {
+        cluster::<()>(node, &["SETSLOT", &slot, "NODE", &ids[1]]);
+    }
+    store.commit("on", fence, 3, row_of(4)).await.unwrap();
+    assert_eq!(version(&store, "on").await, 4);
+}
