@@ -116,7 +116,7 @@ async fn a_fault_leaves_the_row_before_or_after_the_write() {
     let mut settings = server.settings();
     let direct = open(&settings).await;
     settings.nodes[0].port = proxy.port();
-    settings.timeout = Duration::from_millis(400);
+    settings.timeout = Duration::from_millis(1500);
     let store = open(&settings).await;
     // The fault, and the version that is there afterwards.
     let table = [
