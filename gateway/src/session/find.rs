@@ -49,28 +49,44 @@ impl Sessions {
     /// Reads and opens a session without taking its lease. `None`: there is none, or no more.
     pub(super) async fn peek(&self, location: &Location) -> Result<Option<Loaded>, SessionError> {
         let floor = self.shared.chains.floor(&location.name);
-        // Sent together: on a shared store that is one round trip.
         let (row, wrapped) = tokio::join!(
             self.shared.store.read(&location.name),
-            self.shared.registry.get(Table::SessionKeys, &location.name),
+            self.wrapped(location)
         );
-        let Some(row) = row? else {
-            return Ok(None);
-        };
+        match (row?, wrapped?) {
+            (Some(row), Some(wrapped)) => self.opened(location, &row, &wrapped, floor).await,
+            _ => Ok(None),
+        }
+    }
+
+    /// The wrapped key of a session, marked or not.
+    pub(super) async fn wrapped(
+        &self,
+        location: &Location,
+    ) -> Result<Option<Vec<u8>>, SessionError> {
+        let registry = &self.shared.registry;
+        Ok(registry.get(Table::SessionKeys, &location.name).await?)
+    }
+
+    /// A row and a wrapped key, opened. `floor` was remembered before the row was read.
+    pub(super) async fn opened(
+        &self,
+        location: &Location,
+        row: &Row,
+        wrapped: &[u8],
+        floor: u64,
+    ) -> Result<Option<Loaded>, SessionError> {
         let is_behind = row.version < floor;
         if is_behind && !self.shared.is_shared() {
             return Err(SessionError::Damaged);
         }
-        let Some(wrapped) = wrapped? else {
-            return Ok(None);
-        };
         let tenant_keys = self.shared.keyring.tenant(&location.tenant).await?;
         let tenant_key = tenant_keys
             .epoch(location.epoch)
             .ok_or(SessionError::Damaged)?;
-        let (marked, wrapped) = set_aside::unmark(&wrapped);
+        let (marked, wrapped) = set_aside::unmark(wrapped);
         let keys = tenant_key.session(&location.reference, wrapped)?;
-        let state = unseal(location, &keys, &row)?;
+        let state = unseal(location, &keys, row)?;
         if is_behind && !marked {
             self.set_aside(location, state.link.sseq, None).await?;
         }

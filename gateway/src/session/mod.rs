@@ -18,6 +18,7 @@ mod journal;
 mod mend;
 mod outbox;
 mod outbox_file;
+mod owners;
 mod progress;
 mod queue;
 mod replay;
@@ -61,6 +62,7 @@ use self::{
     find::view,
     outbox::Outbox,
     outbox_file::Written,
+    owners::Owners,
     queue::Queue,
     store::{Durable, Lease, SharedStore},
 };
@@ -138,6 +140,7 @@ struct Shared {
     board: progress::Board,
     chains: Chains,
     queue: Queue,
+    owners: Owners,
     outbox: Outbox,
     /// What dead processes left in the outbox, until it has been looked at.
     left: Mutex<Vec<Written>>,
@@ -178,6 +181,7 @@ impl Sessions {
         };
         let shared = Shared {
             chains: Chains::new(is_shared),
+            owners: Owners::default(),
             outbox,
             left: Mutex::new(left),
             store: parts.store,
@@ -257,12 +261,17 @@ impl Sessions {
         for tenant_key in keys.newest_first() {
             let digest = id_digest(tenant_key, id);
             let location = locate(tenant_key, &digest);
+            if let Some(turn) = self.take_known(caller, &location, &digest).await? {
+                return Ok(turn);
+            }
             // Whose it is comes before anything that its owner could notice.
             if let Some(loaded) = self.peek(&location).await? {
                 if !equal(&loaded.state.id_digest, &digest) {
                     return Err(SessionError::Damaged);
                 }
                 self.check_owner(caller, &location, &loaded).await?;
+                let owners = &self.shared.owners;
+                owners.note(&location.name, &loaded.state.principal);
                 return self.take(location, loaded).await;
             }
         }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use gatehouse_envelope::keys::SessionKeys;
+use gatehouse_envelope::{keys::SessionKeys, secret::equal};
 use tokio::time::Instant;
 
 use super::{
@@ -13,10 +13,21 @@ use super::{
     store::{Acquired, Durable, Lease, Row},
     turn::{Head, Location, Turn},
 };
-use crate::audit::AuditGap;
+use crate::{audit::AuditGap, auth::Caller};
 
 /// How long to wait before asking again for a lease that another process holds: at first, and at most.
 const ASK_AGAIN: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(100));
+
+/// A lease, and the row under it.
+struct Held {
+    fence: u64,
+    row: Row,
+    /// The version that was remembered before the row was read.
+    floor: u64,
+    /// When the lease was asked for.
+    leased: Instant,
+    place: Place,
+}
 
 impl Sessions {
     /// Takes the lease of a session that is there and the caller's, as soon as it is free.
@@ -25,13 +36,82 @@ impl Sessions {
         location: Location,
         peeked: Loaded,
     ) -> Result<Turn, SessionError> {
+        let patience = self.patience();
+        Box::pin(self.lease(location, peeked, None, patience)).await
+    }
+
+    fn patience(&self) -> Patience {
         let Limits { on_busy, wait, .. } = self.shared.limits;
-        let patience = match on_busy {
+        match on_busy {
             OnBusy::Interrupt => Patience::Interrupts(wait),
             OnBusy::Queue => Patience::Waits(wait),
             OnBusy::Reject => Patience::Waits(Duration::ZERO),
+        }
+    }
+
+    /// Takes the lease of a session in a shared store that is known to be the caller's, and reads it,
+    /// in one step. `None`: it cannot be had so, and has to be looked at first.
+    pub(super) async fn take_known(
+        &self,
+        caller: &Caller,
+        location: &Location,
+        id_digest: &[u8; 32],
+    ) -> Result<Option<Turn>, SessionError> {
+        let (shared, principal) = (&self.shared, caller.principal());
+        if !shared.is_shared() || !shared.owners.owns(&location.name, &principal) {
+            return Ok(None);
+        }
+        let place = self.enter(location, self.patience()).await?;
+        let (floor, leased) = (shared.chains.floor(&location.name), Instant::now());
+        let (acquired, wrapped) = tokio::join!(
+            shared
+                .store
+                .acquire(&location.name, shared.holder, shared.limits.lease),
+            self.wrapped(location)
+        );
+        let (fence, row) = match acquired? {
+            Acquired::Held { fence, row } => (fence, row),
+            Acquired::Expired { fence, .. } => {
+                shared.store.free(&location.name, fence).await?;
+                return Ok(None);
+            }
+            Acquired::Busy | Acquired::Missing => return Ok(None),
         };
-        Box::pin(self.lease(location, peeked, None, patience)).await
+        let opened = match wrapped {
+            Ok(Some(wrapped)) => self.opened(location, &row, &wrapped, floor).await,
+            Ok(None) => Ok(None),
+            Err(error) => Err(error),
+        };
+        let is_meant = |loaded: &Loaded| {
+            let state = &loaded.state;
+            equal(&state.id_digest, id_digest)
+                && equal(state.principal.as_bytes(), principal.as_bytes())
+        };
+        match opened {
+            Ok(Some(loaded)) if is_meant(&loaded) => {
+                let held = Held {
+                    fence,
+                    row,
+                    floor,
+                    leased,
+                    place,
+                };
+                let turn = self.begun(location.clone(), loaded, held, None);
+                Ok(Some(Box::pin(turn).await?))
+            }
+            other => {
+                shared.store.free(&location.name, fence).await?;
+                other.map(|_| None)
+            }
+        }
+    }
+
+    async fn enter(&self, location: &Location, patience: Patience) -> Result<Place, SessionError> {
+        let place = self.shared.queue.enter(&location.name, patience).await;
+        place.map_err(|turned| match turned {
+            Turned::Away => SessionError::Busy,
+            Turned::Aside => SessionError::Interrupted,
+        })
     }
 
     /// The same for what never interrupts a turn, whatever turns do among themselves.
@@ -55,15 +135,36 @@ impl Sessions {
         expires_us: Option<i64>,
         patience: Patience,
     ) -> Result<Turn, SessionError> {
-        let shared = &self.shared;
         let deadline = Instant::now() + patience.longest();
-        let place = shared.queue.enter(&location.name, patience).await;
-        let place = place.map_err(|turned| match turned {
-            Turned::Away => SessionError::Busy,
-            Turned::Aside => SessionError::Interrupted,
-        })?;
-        let floor = shared.chains.floor(&location.name);
+        let place = self.enter(&location, patience).await?;
+        let floor = self.shared.chains.floor(&location.name);
         let (fence, row, leased) = self.acquire(&location, patience, deadline).await?;
+        let held = Held {
+            fence,
+            row,
+            floor,
+            leased,
+            place,
+        };
+        self.begun(location, peeked, held, expires_us).await
+    }
+
+    /// The turn under a lease that was taken, with all done that has to be done before anything else.
+    async fn begun(
+        &self,
+        location: Location,
+        peeked: Loaded,
+        held: Held,
+        expires_us: Option<i64>,
+    ) -> Result<Turn, SessionError> {
+        let shared = &self.shared;
+        let Held {
+            fence,
+            row,
+            floor,
+            leased,
+            place,
+        } = held;
         let opened = match self.under_lease(&location, peeked, &row, floor) {
             Err(SessionError::RolledBack(reference)) => {
                 let found = self.set_aside(&location, None, None).await;

@@ -282,6 +282,7 @@ async fn a_late_holder_changes_nothing() {
                 board: progress::Board::default(),
                 chains: Chains::default(),
                 queue: Queue::default(),
+                owners: Owners::default(),
                 outbox: Outbox::default(),
                 left: Mutex::default(),
             }),
