@@ -1,0 +1,283 @@
+//! Three gateways, each a process of its own with a data directory of its own, and their Redis.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use gatehouse::admin::{Answer as Told, Request};
+use gatehouse::auth::NewCaller;
+use gatehouse_ledger::store::Dir;
+use gatehouse_ledger::trust::Trust;
+use gatehouse_ledger::verify::{Report, Verifier};
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpStream, UnixStream};
+
+use crate::gate::caller::parse;
+use crate::gate::{Answer, Caller, collect, records};
+
+pub(super) const REPLICAS: usize = 3;
+/// How long a dead replica's turn holds its session.
+pub(super) const LEASE: Duration = Duration::from_secs(2);
+/// How long anything may take to start.
+const START: Duration = Duration::from_secs(120);
+/// Of one request.
+const REQUEST: Duration = Duration::from_secs(60);
+
+pub(super) struct House {
+    replicas: Vec<Replica>,
+    /// Two keys of one tenant.
+    tokens: Vec<String>,
+    redis: Process,
+    dir: tempfile::TempDir,
+}
+
+/// A process that dies with the test.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _gone = self.0.kill();
+        let _gone = self.0.wait();
+    }
+}
+
+struct Replica {
+    data: PathBuf,
+    config: PathBuf,
+    address: SocketAddr,
+    /// `None` while it is dead.
+    process: Mutex<Option<Process>>,
+}
+
+/// What came of a request.
+pub(super) struct Reply {
+    /// `None`: nobody was there.
+    pub(super) answer: Option<Answer>,
+}
+
+impl Reply {
+    pub(super) fn what(&self) -> String {
+        let answer = self.answer.as_ref();
+        answer.map_or("nobody there".to_owned(), |answer| {
+            format!("{} {}", answer.status, answer.text())
+        })
+    }
+}
+
+fn free_address() -> SocketAddr {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap()
+}
+
+impl House {
+    pub(super) async fn open(provider: SocketAddr) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let (redis, port) = redis(dir.path()).await;
+        let replicas: Vec<_> = (0..REPLICAS)
+            .map(|n| Replica::new(&dir.path().join(format!("replica-{n}")), port, provider))
+            .collect();
+        // The first one makes the keys, which all have in common.
+        replicas[0].start().await;
+        let mut tokens = Vec::new();
+        for name in ["one", "two"] {
+            tokens.push(replicas[0].key(name).await);
+        }
+        let keys = replicas[0].data.join("keys");
+        for replica in &replicas[1..] {
+            copy(&keys, &replica.data.join("keys"));
+            replica.start().await;
+        }
+        Self {
+            replicas,
+            tokens,
+            redis,
+            dir,
+        }
+    }
+
+    /// Sends a request to one of the replicas, whichever `n` says.
+    pub(super) async fn post(&self, n: usize, key: usize, path: &str, body: &Value) -> Reply {
+        let caller = Caller {
+            address: self.replicas[n % REPLICAS].address,
+            token: self.tokens[key].clone(),
+        };
+        let bytes = body.to_string().into_bytes();
+        let bytes = caller.request("POST", path, "connection: close\r\n", &bytes);
+        let raw = tokio::time::timeout(REQUEST, exchange(caller.address, &bytes)).await;
+        Reply {
+            answer: raw.ok().and_then(Result::ok).map(parse),
+        }
+    }
+
+    /// Sends a signal to one of them.
+    pub(super) fn signal(&self, n: usize, signal: &str) {
+        self.replicas[n].signal(signal);
+    }
+
+    pub(super) async fn kill_and_restart(&self, n: usize) {
+        let replica = &self.replicas[n];
+        drop(replica.process.lock().take());
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        replica.start().await;
+    }
+
+    /// Stops all in order, and gives back what the logs together say.
+    pub(super) async fn close(self) -> (Report, Vec<Value>) {
+        for replica in &self.replicas {
+            replica.stop().await;
+        }
+        drop(self.redis);
+        let all = self.dir.path().join("all");
+        for replica in &self.replicas {
+            copy(&replica.data.join("ledger"), &all.join("ledger"));
+        }
+        let trust = std::fs::read_to_string(self.replicas[0].data.join("trust.policy")).unwrap();
+        let trust = Trust::parse(&trust).unwrap();
+        let log = Dir::new(all.join("ledger"));
+        let report = Verifier::new(Some(&trust)).verify(&log, |_| {});
+        (report, records(&all))
+    }
+}
+
+async fn exchange(address: SocketAddr, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut stream = TcpStream::connect(address).await?;
+    stream.write_all(bytes).await?;
+    let mut raw = Vec::new();
+    // What came before a connection broke is what the caller saw.
+    let _ended = stream.read_to_end(&mut raw).await;
+    Ok(raw)
+}
+
+async fn redis(dir: &Path) -> (Process, u16) {
+    let port = free_address().port();
+    let mut server = Command::new("redis-server");
+    server
+        .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
+        .args(["--port", &port.to_string()])
+        .current_dir(dir)
+        .stdout(Stdio::null());
+    let server = server.spawn();
+    let server =
+        Process(server.expect("redis-server must be installed: scripts/test.sh does that"));
+    reachable(SocketAddr::from(([127, 0, 0, 1], port))).await;
+    (server, port)
+}
+
+async fn reachable(address: SocketAddr) {
+    let start = Instant::now();
+    while TcpStream::connect(address).await.is_err() {
+        assert!(start.elapsed() < START, "{address} does not answer");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+impl Replica {
+    fn new(data: &Path, redis: u16, provider: SocketAddr) -> Self {
+        let (address, admin) = (free_address(), free_address());
+        let text = format!(
+            r#"
+            config_version = 1
+            listen = "{address}"
+            admin_listen = "{admin}"
+            data_dir = {data:?}
+
+            [[provider]]
+            name = "openai"
+            protocol = "openai"
+            base_url = "http://{provider}/v1"
+
+            [sessions]
+            store = "redis"
+            url = "redis://127.0.0.1:{redis}"
+            lease = "{}s"
+            wait = "10s"
+
+            # Many share a disk here.
+            [ledger]
+            append_timeout = "20s"
+
+            [log]
+            level = "warn"
+            "#,
+            LEASE.as_secs(),
+        );
+        let config = data.with_extension("toml");
+        std::fs::write(&config, text).unwrap();
+        Self {
+            data: data.to_owned(),
+            config,
+            address,
+            process: Mutex::default(),
+        }
+    }
+
+    async fn start(&self) {
+        let mut gateway = Command::new(env!("CARGO_BIN_EXE_gatehouse"));
+        gateway
+            .args(["up", "--no-model", "--config"])
+            .arg(&self.config);
+        let gateway = gateway.stdout(Stdio::null()).spawn().unwrap();
+        *self.process.lock() = Some(Process(gateway));
+        reachable(self.address).await;
+    }
+
+    fn signal(&self, signal: &str) {
+        let process = self.process.lock();
+        let id = process.as_ref().unwrap().0.id().to_string();
+        let sent = Command::new("kill").args(["-s", signal, &id]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// Ends it as an operator would.
+    async fn stop(&self) {
+        self.signal("TERM");
+        let mut process = self.process.lock().take().unwrap();
+        let start = Instant::now();
+        while process.0.try_wait().unwrap().is_none() {
+            assert!(start.elapsed() < START, "a gateway does not stop");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Makes a caller's key.
+    async fn key(&self, name: &str) -> String {
+        let request = Request::KeyCreate(NewCaller {
+            name: name.to_owned(),
+            tenant: "default".to_owned(),
+            agent: None,
+        });
+        let (socket, start) = (self.data.join("admin.sock"), Instant::now());
+        let mut stream = loop {
+            match UnixStream::connect(&socket).await {
+                Ok(stream) => break stream,
+                // It listens before it has opened all that it needs.
+                Err(error) => assert!(start.elapsed() < START, "{error}"),
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        };
+        let mut line = serde_json::to_vec(&request).unwrap();
+        line.push(b'\n');
+        stream.write_all(&line).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        match serde_json::from_str(&answer).unwrap() {
+            Told::Created { token, .. } => token,
+            _ => panic!("no key"),
+        }
+    }
+}
+
+/// Copies all files below a directory into another.
+fn copy(from: &Path, to: &Path) {
+    let mut files = Vec::new();
+    collect(from, &mut files);
+    for file in files {
+        let target = to.join(file.strip_prefix(from).unwrap());
+        std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+        // With its mode: keys that others may read are refused.
+        std::fs::copy(&file, &target).unwrap();
+    }
+}

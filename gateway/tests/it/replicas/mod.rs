@@ -1,0 +1,291 @@
+//! Three gateways over one Redis under a mixed load, while one after the other is killed and started
+//! again: no turn that was acknowledged is lost, no two turns of a session run at once, nobody reads
+//! what is not his, and the records of every session are dense over the three logs together.
+//!
+//! Short by itself. `GATEHOUSE_REPLICAS=1000x20` makes it 1,000 sessions of 20 turns.
+
+mod house;
+mod provider;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use gatehouse_ledger::verify::Verdict;
+use serde_json::{Value, json};
+
+use self::house::{House, Reply};
+use self::provider::Provider;
+use crate::streams::{Speaks, text_of};
+
+/// Sessions that are worked with at one time.
+const AT_ONCE: usize = 16;
+/// Turns between two deaths, in a long run; a short one has six deaths.
+const LIFE: usize = 200;
+/// After this a turn that fails again and again fails the test.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+struct Size {
+    sessions: usize,
+    turns: usize,
+}
+
+fn size() -> Size {
+    let text = std::env::var_os("GATEHOUSE_REPLICAS").and_then(|text| text.into_string().ok());
+    let numbers = text.as_deref().unwrap_or("24x8");
+    let (sessions, turns) = numbers.split_once('x').unwrap();
+    Size {
+        sessions: sessions.parse().unwrap(),
+        turns: turns.parse().unwrap(),
+    }
+}
+
+/// What the callers saw.
+#[derive(Default)]
+struct Seen {
+    /// The requests that were answered whole.
+    acknowledged: parking_lot::Mutex<Vec<String>>,
+    retries: AtomicUsize,
+    denied: AtomicUsize,
+}
+
+fn mail(session: usize) -> String {
+    format!("ann.{session}@mail-{session}.example.org")
+}
+
+/// What the session's turn asks. The provider knows the session by its number.
+fn request(id: &Value, session: usize, turn: usize) -> Value {
+    let content = format!(
+        "Turn {turn} of session-{session}: write to {}.",
+        mail(session)
+    );
+    let mut request = Speaks::OpenAi.request(&content);
+    request["stream"] = json!(turn % 2 == 1);
+    request["session_id"] = id.clone();
+    request
+}
+
+fn text(reply: &Reply, streamed: bool) -> Option<String> {
+    let answer = reply.answer.as_ref()?;
+    if answer.status != 200 || !answer.complete || (streamed && !answer.ended()) {
+        return None;
+    }
+    Some(match streamed {
+        true => text_of(answer, 0),
+        false => answer.json()["choices"][0]["message"]["content"]
+            .as_str()?
+            .to_owned(),
+    })
+}
+
+/// Opens a session and has all its turns, each again and again until it is answered.
+async fn converse(house: Arc<House>, seen: Arc<Seen>, session: usize, turns: usize) -> String {
+    let opened = loop {
+        let reply = house.post(session, 0, "/v1/sessions", &json!({})).await;
+        match reply.answer {
+            Some(answer) if answer.complete && answer.status < 300 => break answer.json(),
+            _ => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    };
+    for turn in 0..turns {
+        let body = request(&opened["session_id"], session, turn);
+        let (since, mut attempt) = (Instant::now(), turn);
+        loop {
+            let reply = house
+                .post(session + attempt, 0, Speaks::OpenAi.path(), &body)
+                .await;
+            if let Some(text) = text(&reply, turn % 2 == 1) {
+                assert_eq!(text, format!("written to {}", mail(session)));
+                let request = reply
+                    .answer
+                    .and_then(|answer| answer.header("x-request-id"));
+                seen.acknowledged.lock().push(request.unwrap());
+                break;
+            }
+            assert!(
+                since.elapsed() < PATIENCE,
+                "session {session}: {}",
+                reply.what()
+            );
+            let status = reply.answer.as_ref().map_or(0, |answer| answer.status);
+            // A turn that its replica died with holds the session until its lease is over.
+            assert!(matches!(status, 0 | 200 | 409 | 500..), "{}", reply.what());
+            seen.retries.fetch_add(1, Ordering::Relaxed);
+            attempt += 1;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        // Another key of the same tenant, with the right id.
+        let thief = house
+            .post(session + turn, 1, Speaks::OpenAi.path(), &body)
+            .await;
+        if let Some(answer) = thief.answer {
+            assert!(
+                matches!(answer.status, 0 | 404 | 500..),
+                "{}",
+                answer.text()
+            );
+            seen.denied
+                .fetch_add(usize::from(answer.status == 404), Ordering::Relaxed);
+        }
+    }
+    opened["reference"].as_str().unwrap().to_owned()
+}
+
+/// Kills one replica after the other, as turns go by, until all of them are over.
+async fn kill(house: Arc<House>, seen: Arc<Seen>, turns: usize) -> usize {
+    let life = (turns / 7).clamp(1, LIFE);
+    let mut deaths = 0;
+    loop {
+        let acknowledged = seen.acknowledged.lock().len();
+        if acknowledged == turns {
+            return deaths;
+        }
+        if acknowledged >= (deaths + 1) * life {
+            house.kill_and_restart(deaths % house::REPLICAS).await;
+            deaths += 1;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn three_gateways_over_one_store() {
+    let Size { sessions, turns } = size();
+    let provider = Arc::new(Provider::start().await);
+    let house = Arc::new(House::open(provider.address).await);
+    let seen = Arc::new(Seen::default());
+    let mut reaper = tokio::task::JoinSet::new();
+    let (killed, watched) = (Arc::clone(&house), Arc::clone(&seen));
+    reaper.spawn(kill(killed, watched, sessions * turns));
+
+    let (mut conversations, mut references) = (tokio::task::JoinSet::new(), Vec::new());
+    for session in 0..sessions {
+        if conversations.len() >= AT_ONCE {
+            references.push(conversations.join_next().await.unwrap().unwrap());
+        }
+        let (house, seen) = (Arc::clone(&house), Arc::clone(&seen));
+        conversations.spawn(converse(house, seen, session, turns));
+    }
+    references.extend(conversations.join_all().await);
+    let deaths = reaper.join_all().await[0];
+    assert!(deaths >= 6 || sessions * turns < 7);
+    // What the last deaths left is brought to its end without anybody asking.
+    tokio::time::sleep(house::LEASE + Duration::from_secs(4)).await;
+    let house = Arc::into_inner(house).unwrap();
+    let (report, records) = house.close().await;
+
+    eprintln!(
+        "{sessions} sessions of {turns} turns, {deaths} deaths, {} retries, {} denied; {} records",
+        seen.retries.load(Ordering::Relaxed),
+        seen.denied.load(Ordering::Relaxed),
+        records.len(),
+    );
+    provider.check(sessions);
+    all_is_recorded(&records, &seen.acknowledged.lock(), turns);
+    is_dense(&records, &references);
+    assert_eq!(
+        report.verdict(),
+        Verdict::Holds,
+        "{:?} {:?}",
+        report.faults,
+        report.doubts
+    );
+}
+
+/// A replica that stands still in the middle of a turn, for longer than its lease: another goes on with
+/// the session, and what the first one says when it wakes changes nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replica_that_stands_still_is_overtaken() {
+    let provider = Provider::start().await;
+    let house = Arc::new(House::open(provider.address).await);
+    let opened = house.post(0, 0, "/v1/sessions", &json!({})).await;
+    let opened = opened.answer.unwrap().json();
+    let mut slow = request(&opened["session_id"], 0, 0);
+    slow["messages"][0]["content"] = json!(format!("session-0: write to {} slowly", mail(0)));
+    let (asked, body) = (Arc::clone(&house), slow.clone());
+    let mut first = tokio::task::JoinSet::new();
+    first.spawn(async move { asked.post(0, 0, Speaks::OpenAi.path(), &body).await });
+    while provider.under_way("session-0") == 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    house.signal(0, "STOP");
+    // It waits until the lease is over.
+    let second = request(&opened["session_id"], 0, 2);
+    let second = house.post(1, 0, Speaks::OpenAi.path(), &second).await;
+    assert_eq!(
+        text(&second, false),
+        Some(format!("written to {}", mail(0)))
+    );
+    house.signal(0, "CONT");
+    let first = first.join_next().await.unwrap().unwrap().answer.unwrap();
+    assert_eq!(first.error().as_deref(), Some("session_conflict"));
+    let request = first.header("x-request-id").unwrap();
+
+    let (report, records) = Arc::into_inner(house).unwrap().close().await;
+    let mut settled = records
+        .iter()
+        .filter(|record| record["kind"] == "exchange.settled" && record["rid"] == request);
+    let settled = (settled.next().unwrap(), settled.next());
+    assert_eq!(settled.0["outside"]["session"], opened["reference"]);
+    assert!(settled.0["ending"] == "error" && settled.1.is_none());
+    is_dense(
+        &records,
+        &[opened["reference"].as_str().unwrap().to_owned()],
+    );
+    assert_eq!(
+        report.verdict(),
+        Verdict::Holds,
+        "{:?} {:?}",
+        report.faults,
+        report.doubts
+    );
+}
+
+/// Every turn that was acknowledged is in the log, admitted and done; no exchange has two ends.
+fn all_is_recorded(records: &[Value], acknowledged: &[String], turns: usize) {
+    let rids = |kind: &str| -> Vec<&str> {
+        let found = records.iter().filter(|record| record["kind"] == kind);
+        found
+            .map(|record| record["rid"].as_str().unwrap())
+            .collect()
+    };
+    let done: BTreeSet<&str> = records
+        .iter()
+        .filter(|record| record["kind"] == "exchange.settled" && record["ending"] == "done")
+        .map(|record| record["rid"].as_str().unwrap())
+        .collect();
+    let (admitted, settled) = (rids("exchange.admitted"), rids("exchange.settled"));
+    let only_once: BTreeSet<&str> = admitted.iter().copied().collect();
+    assert_eq!(only_once.len(), admitted.len(), "admitted twice");
+    let ended: BTreeSet<&str> = settled.iter().copied().collect();
+    assert_eq!(ended.len(), settled.len(), "settled twice");
+    for request in acknowledged {
+        assert!(
+            only_once.contains(request.as_str()),
+            "{request} was not admitted"
+        );
+        assert!(done.contains(request.as_str()), "{request} is not done");
+    }
+    assert!(acknowledged.len() >= turns);
+    let open: Vec<_> = only_once.difference(&ended).collect();
+    assert!(open.is_empty(), "no outcome: {open:?}");
+}
+
+/// The numbers of every session's records, over all logs, are 0, 1, 2 and so on.
+fn is_dense(records: &[Value], references: &[String]) {
+    let mut numbers: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    for record in records {
+        if let (Some(session), Some(number)) = (record["sid"].as_str(), record["sseq"].as_u64()) {
+            numbers.entry(session).or_default().push(number);
+        }
+    }
+    for (session, numbers) in &mut numbers {
+        numbers.sort_unstable();
+        let expected: Vec<u64> = (0..numbers.len() as u64).collect();
+        assert_eq!(*numbers, expected, "{session}");
+    }
+    for reference in references {
+        assert!(numbers.contains_key(reference.as_str()));
+    }
+}
