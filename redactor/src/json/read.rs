@@ -17,8 +17,6 @@ const SURELY_FINITE: usize = 300;
 /// Room is made at once for a value in so many bytes, and for no more than so many values.
 const USUAL_VALUE: usize = 24;
 const MOST_AT_ONCE: usize = 4096;
-/// Most strings end within so many bytes.
-const SHORT: usize = 16;
 /// Objects up to this size are compared pair by pair, larger ones through a hash set.
 const FEW_KEYS: usize = 8;
 /// Objects up to this size are first looked at for keys that have the same mark.
@@ -255,19 +253,19 @@ impl Reader<'_, '_> {
         self.at += 1;
         loop {
             let rest = self.bytes.get(self.at..).unwrap_or_default();
-            let stops = |byte: &u8| matches!(byte, b'"' | b'\\');
-            let stop = match rest.iter().take(SHORT).position(stops) {
-                Some(stop) => stop,
-                None => memchr::memchr2(b'"', b'\\', rest).ok_or(JsonFault::End)?,
-            };
-            let plain = rest.get(..stop).unwrap_or_default();
-            if let Some(control) = seek(plain, |byte| byte < 0x20) {
-                self.at += control;
-                return Err(JsonFault::ControlCharacter);
-            }
-            self.at += stop;
-            if self.eat(b'"') {
-                return Ok(());
+            let special = |b: u8| (b == b'"') | (b == b'\\') | (b < b' ');
+            let stop = seek(rest, special).ok_or(JsonFault::End)?;
+            match rest.get(stop) {
+                Some(b'"') => {
+                    self.at += stop + 1;
+                    return Ok(());
+                }
+                Some(b'\\') => self.at += stop,
+                _ if memchr::memchr2(b'"', b'\\', rest).is_none() => return Err(JsonFault::End),
+                _ => {
+                    self.at += stop;
+                    return Err(JsonFault::ControlCharacter);
+                }
             }
             match escape(rest.get(stop..).unwrap_or_default()) {
                 Step::Char(_, length) => self.at += length,
