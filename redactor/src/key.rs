@@ -8,7 +8,6 @@ use std::rc::Rc;
 use crate::columns::Column;
 use crate::fnv;
 use crate::json::is_field_name;
-use crate::pair;
 use crate::people;
 use crate::rules;
 use crate::validate::context;
@@ -22,8 +21,6 @@ pub(crate) struct Key {
     pub(crate) secret: bool,
     /// Whether its value has to be read as one that stands behind the key and `=`.
     pub(crate) may_be_secret: bool,
-    /// Whether the name of its value may stand in a field beside it.
-    pub(crate) holds_value: bool,
     /// Whether its whole value is a person's name.
     pub(crate) person: bool,
     /// Whether it ends with what stands before values in prose.
@@ -60,7 +57,6 @@ impl Key {
         Self {
             secret: rules::names_secret(key),
             may_be_secret: rules::may_name_secret(key),
-            holds_value: pair::holds_value(key),
             person: people::names_person(key),
             cue: rules::names_value(key),
             column: Column::named(key).filter(|it| !it.needs_person()),

@@ -10,7 +10,9 @@ const LONGEST_NAME: usize = 128;
 
 /// Whether such a key holds what the field beside it names: `value`, `ParameterValue`, `valueString`.
 pub(crate) fn holds_value(key: &str) -> bool {
-    if key.len() > LONGEST_KEY {
+    // Of the letters of `val`, `value` and `answer` these are in few keys.
+    let telling = |byte: u8| matches!(byte.to_ascii_lowercase(), b'v' | b'w');
+    if key.len() > LONGEST_KEY || !key.bytes().any(telling) {
         return false;
     }
     let key = folded(key);

@@ -12,7 +12,6 @@ use super::receipt::{Receipt, Refusal};
 use crate::finding::Field;
 use crate::fnv;
 use crate::json::{Document, Kind, Limits, Node, escaped};
-use crate::key::Key;
 use crate::known::Known;
 use crate::pair;
 use crate::policy::Direction;
@@ -187,7 +186,7 @@ impl Search<'_> {
     pub(crate) fn key<'d>(&self, node: Node<'d>) -> Option<Cow<'d, str>> {
         let keyed = keyed(node)?;
         let own = keyed.key()?;
-        let named = Key::of(&own).holds_value.then(|| self.named(keyed));
+        let named = pair::holds_value(&own).then(|| self.named(keyed));
         Some(named.flatten().map_or(own, Cow::Owned))
     }
 
