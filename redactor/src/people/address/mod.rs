@@ -9,6 +9,7 @@ use self::parts::{Reader, Token};
 use super::Found;
 use super::lists::{Kind, kind};
 use crate::label::Label;
+use crate::seek::seek;
 
 /// Bytes that one address may take.
 const LONGEST: usize = 160;
@@ -67,9 +68,12 @@ pub(super) fn at(
 /// for what [`Reader::address`] would refuse.
 fn may_begin(bytes: &[u8], start: usize) -> bool {
     let rest = bytes.get(start..).unwrap_or_default();
-    let inside = |b: &u8| b.is_ascii_alphabetic() || b" .'-/".contains(b) || !b.is_ascii();
-    let words = rest.iter().take(NEAR).position(|b| !inside(b));
-    let number = words.and_then(|length| rest.get(length));
+    let outside = |b: u8| {
+        let mark = (b == b' ') | (b == b'.') | (b == b'\'') | (b == b'-') | (b == b'/');
+        !(((b | 0x20).wrapping_sub(b'a') < 26) | mark | (b >= 0x80))
+    };
+    let near = rest.get(..NEAR).unwrap_or(rest);
+    let number = seek(near, outside).and_then(|length| rest.get(length));
     let told = matches!(
         rest,
         [b'A' | b'P' | b'U' | b'C' | b'B' | b'D' | b'F' | b'S', ..]
