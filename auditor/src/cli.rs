@@ -9,7 +9,7 @@ use std::{
 use clap::{Args, Parser, Subcommand};
 use gatehouse_ledger::store::Dir;
 
-use crate::{controls, evidence, scan, timeline, verify};
+use crate::{controls, diff, evidence, scan, timeline, verify};
 
 /// Checks the audit log of Gatehouse, offline.
 #[derive(Parser)]
@@ -24,6 +24,9 @@ enum Command {
     /// The controls themselves: list them, show their SQL, test them.
     #[command(subcommand)]
     Controls(controls::Arguments),
+    /// Say what changed between the prompts of two requests: exit 0 nothing, 1 something, 2 could not
+    /// tell. Verifies nothing.
+    Diff(Diff),
     /// Run the controls, and write a package of evidence: report, populations, exceptions, manifest.
     Evidence(evidence::Arguments),
     /// Run the controls: exit 0 all pass, 1 exceptions, 2 could not tell.
@@ -42,6 +45,21 @@ struct Verify {
     /// signer is unknown, and the exit code 2 at best.
     #[arg(long, value_name = "FILE")]
     trust: Option<PathBuf>,
+    /// One JSON object instead of text.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+struct Diff {
+    /// The folder that holds the log.
+    place: PathBuf,
+    /// The earlier request, `r_…`.
+    #[arg(value_name = "r_…", value_parser = reference("r_"))]
+    before: String,
+    /// The later one, of the same session.
+    #[arg(value_name = "r_…", value_parser = reference("r_"))]
+    after: String,
     /// One JSON object instead of text.
     #[arg(long)]
     json: bool,
@@ -90,6 +108,10 @@ pub enum Failure {
 pub fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     match arguments.command {
         Command::Controls(asked) => controls::run(&asked),
+        Command::Diff(asked) => {
+            let log = open(&asked.place)?;
+            diff::run(&log, (&asked.before, &asked.after), asked.json)
+        }
         Command::Evidence(asked) => evidence::run(&asked),
         Command::Scan(asked) => scan::run(&asked),
         Command::Verify(asked) => {

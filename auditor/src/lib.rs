@@ -6,6 +6,7 @@
 
 pub mod cli;
 mod controls;
+mod diff;
 mod evidence;
 mod progress;
 mod scan;

@@ -9,6 +9,7 @@
 )]
 
 mod book;
+mod diff;
 mod evidence;
 mod scan;
 
