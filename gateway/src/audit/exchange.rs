@@ -6,6 +6,8 @@ use gatehouse_ledger::event::{Builder, Event, MAX_INTEGER};
 use gatehouse_redactor::Label;
 
 use super::parts::{BuildError, Draft, Link, Source, StateKey, Subject, Who, counts, is_word};
+use super::prompt::Prompt;
+use super::redaction::Redaction;
 use super::state::Proposed;
 
 /// `exchange.admitted`: durable before the first byte goes to a provider.
@@ -30,34 +32,14 @@ pub struct Admitted<'a> {
     pub continuity: &'static str,
     /// What screening did.
     pub redaction: Redaction<'a>,
+    /// Digests of the prompt's parts, where the configuration asks for them.
+    pub prompt: Option<Prompt>,
     /// Micro-USD set aside for the exchange, where a budget applies.
     pub reserved_uusd: Option<u64>,
     /// Where the request goes.
     pub upstream: Upstream<'a>,
     /// The key that seals the session's state.
     pub state: Option<StateKey<'a>>,
-}
-
-/// The coverage receipt of a screened request.
-pub struct Redaction<'a> {
-    /// Leaves searched.
-    pub visited: u64,
-    /// Leaves held to a grammar and the certain rules.
-    pub checked: u64,
-    /// Leaves that are safe by their place.
-    pub skipped: u64,
-    /// Leaves that nothing looked at; the gateway forwards nothing unless this is 0.
-    pub unvisited: u64,
-    /// Digest of the rules.
-    pub rules: [u8; 32],
-    /// Digest of the neural model, where one ran.
-    pub model: Option<[u8; 32]>,
-    /// What was found, by label.
-    pub found: &'a BTreeMap<Label, u32>,
-    /// Keyed digest of the body as received.
-    pub input: [u8; 32],
-    /// Keyed digest of the exact bytes sent, under the session's commitment key.
-    pub output: [u8; 32],
 }
 
 /// Where a request goes.
@@ -94,6 +76,9 @@ impl Admitted<'_> {
         draft.put().integer("limit_us", self.limit_us);
         draft.word("continuity", self.continuity);
         draft.put().object("red", |red| self.redaction.write(red));
+        if let Some(prompt) = &self.prompt {
+            draft.put().object("prompt", |object| prompt.write(object));
+        }
         if let Some(reserved) = self.reserved_uusd {
             draft
                 .put()
@@ -110,21 +95,6 @@ impl Admitted<'_> {
         draft.object("up", words, |_| {});
         draft.state_key(self.state);
         draft.finish()
-    }
-}
-
-impl Redaction<'_> {
-    fn write(&self, red: &mut Builder) {
-        red.text("status", "done").integer("visited", self.visited);
-        red.integer("checked", self.checked)
-            .integer("skipped", self.skipped);
-        red.integer("unvisited", self.unvisited)
-            .sha256("rules", &self.rules);
-        if let Some(model) = &self.model {
-            red.sha256("model", model);
-        }
-        counts(red, "found", self.found);
-        red.hex("in_h", &self.input).hex("out_h", &self.output);
     }
 }
 

@@ -11,6 +11,8 @@ mod operation;
 mod owed;
 mod parts;
 mod pledge;
+mod prompt;
+mod redaction;
 mod session;
 mod state;
 #[cfg(test)]
@@ -18,13 +20,14 @@ mod tests;
 
 pub use book::{Book, BookError, LedgerClock, Unconfirmed};
 pub use exchange::{
-    Absent, Admitted, Destination, Ending, Redaction, Refused, Reply, Restored, Settled, Upstream,
-    Usage,
+    Absent, Admitted, Destination, Ending, Refused, Reply, Restored, Settled, Upstream, Usage,
 };
 pub use gatehouse_ledger::event::Event;
 pub use operation::{AdminAction, AdminChange, AuthDeny, ConfigSnapshot, PolicyLoad};
 pub use owed::Later;
 pub use parts::{BuildError, Link, Source, StateKey, Subject, Who};
 pub use pledge::Pledge;
+pub use prompt::Prompt;
+pub use redaction::Redaction;
 pub use session::{AuditGap, RolledBack, SessionEnd, SessionEnding, SessionOpen};
 pub use state::{Proposed, StateChange, StateKind};

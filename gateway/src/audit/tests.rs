@@ -58,6 +58,7 @@ fn admitted<'a>(model: &'a str, found: &'a BTreeMap<Label, u32>) -> Admitted<'a>
             input: [5; 32],
             output: [6; 32],
         },
+        prompt: None,
         reserved_uusd: None,
         upstream: Upstream {
             provider: "openai",

@@ -95,6 +95,7 @@ impl<'e> Check<'e> {
         let timeouts = self.timeouts(&raw.timeouts);
         let limits = self.limits(&raw.limits);
         let sessions = self.sessions(&raw.sessions);
+        let pins = self.pins(&raw.pin);
         let phases = self.phases(raw.sessions.phases.as_ref());
         let store = self.store(&raw.sessions);
         self.keys(&raw.keys);
@@ -115,6 +116,7 @@ impl<'e> Check<'e> {
                 redaction,
                 model,
                 providers,
+                pins,
                 timeouts,
                 limits,
                 sessions,
@@ -289,6 +291,7 @@ impl<'e> Check<'e> {
             deployment,
             segment_age: self.duration("ledger.segment_age", age, or.segment_age),
             segment_size: self.size("ledger.segment_size", size, or.segment_size),
+            prompt_parts: raw.prompt_parts.unwrap_or(or.prompt_parts),
         }
     }
 

@@ -10,6 +10,7 @@ mod fault;
 mod load;
 mod model;
 mod phases;
+mod pins;
 mod provider;
 mod raw;
 mod redaction;
@@ -32,6 +33,7 @@ pub use fault::{Fault, Faults};
 pub use load::{Environment, Overrides};
 pub(crate) use model::needs as needs_model;
 pub use phases::Phases;
+pub use pins::{Pin, pinned};
 pub use store::{Redis, RedisNode, Store};
 pub use tls::{Contents, Identity, Tls, TlsFiles};
 pub use value::{Glob, valid_tenant};
@@ -53,6 +55,8 @@ pub struct Config {
     pub model: Option<LocalModel>,
     /// In the file's order, which decides between globs. Never empty.
     pub providers: Vec<Arc<Provider>>,
+    /// Parameters that requests for some models get; the first entry for a model decides.
+    pub pins: Vec<Pin>,
     /// How long anything may take.
     pub timeouts: Timeouts,
     /// How large anything may be.
@@ -215,6 +219,8 @@ pub struct Ledger {
     pub segment_age: Duration,
     /// A segment is closed when it holds this many bytes, before compression.
     pub segment_size: usize,
+    /// Whether records hold digests of the prompts' parts.
+    pub prompt_parts: bool,
 }
 
 /// What a request waits for before a provider sees it.
@@ -320,6 +326,7 @@ impl Default for Ledger {
             deployment: "gatehouse".to_owned(),
             segment_age: Duration::from_secs(5),
             segment_size: 8 << 20,
+            prompt_parts: false,
         }
     }
 }

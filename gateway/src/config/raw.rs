@@ -16,6 +16,7 @@ pub(super) struct Raw {
     pub(super) redaction: Option<String>,
     pub(super) tls: Option<RawTls>,
     pub(super) provider: Vec<RawProvider>,
+    pub(super) pin: Vec<RawPin>,
     pub(super) timeouts: RawTimeouts,
     pub(super) limits: RawLimits,
     pub(super) sessions: RawSessions,
@@ -46,6 +47,21 @@ pub(super) struct RawProvider {
     pub(super) base_url: Option<String>,
     pub(super) api_key: Option<String>,
     pub(super) allow_plain_http: bool,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawPin {
+    pub(super) models: Vec<String>,
+    pub(super) temperature: Option<RawNumber>,
+    pub(super) seed: Option<i64>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(untagged)]
+pub(super) enum RawNumber {
+    Integer(i64),
+    Float(f64),
 }
 
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
@@ -149,6 +165,7 @@ pub(super) struct RawLedger {
     pub(super) deployment: Option<String>,
     pub(super) segment_age: Option<String>,
     pub(super) segment_size: Option<String>,
+    pub(super) prompt_parts: Option<bool>,
 }
 
 #[derive(Clone, Copy, Deserialize)]

@@ -379,3 +379,27 @@ fn phases_are_a_table_of_what_may_follow_which() {
     }
     assert_eq!(faults(&with("next = {}")).len(), 2);
 }
+
+#[test]
+fn parameters_are_pinned_for_the_models_of_the_first_entry_that_fits() {
+    let pins = "[[pin]]\nmodels = ['a-*']\ntemperature = 0.5\nseed = 7\n[[pin]]\nmodels = ['*']\ntemperature = 0\n";
+    let config = parse(&format!("{MINIMAL}{pins}")).unwrap_or_else(|faults| panic!("{faults}"));
+    let members = |model: &str| pinned(&config.pins, model).to_vec();
+    let half = ("temperature", "0.5".to_owned());
+    assert_eq!(members("a-1"), [half, ("seed", "7".to_owned())]);
+    assert_eq!(members("b"), [("temperature", "0".to_owned())]);
+    let wrong = "[[pin]]\nmodels = []\n[[pin]]\nmodels = ['a']\ntemperature = 3\n[[pin]]\nmodels = ['a']\ntemperature = -0.1\n";
+    let found = faults(&format!("{MINIMAL}{wrong}"));
+    for path in [
+        "pin[0].models",
+        "pin[0]",
+        "pin[1].temperature",
+        "pin[2].temperature",
+    ] {
+        assert!(
+            found.iter().any(|fault| fault.starts_with(path)),
+            "{path}: {found:?}"
+        );
+    }
+    assert_eq!(found.len(), 4);
+}

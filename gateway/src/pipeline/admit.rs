@@ -7,17 +7,19 @@ use gatehouse_redactor::Vault;
 
 use super::Gateway;
 use super::inbound::Head;
+use super::prompt;
 use super::refuse::{People, Refusal, book_refusal, held_refusal, session_refusal};
 use super::screen::{Parts, Screened};
 use super::unsent::{Unsent, unsent_refusal};
-use crate::audit::{Admitted as Record, Event, Pledge, Redaction, Refused, StateKey, Upstream};
+use crate::audit::{
+    Admitted as Record, Event, Pledge, Prompt, Redaction, Refused, StateKey, Upstream,
+};
 use crate::auth::Caller;
 use crate::clock;
 use crate::config::Provider;
 use crate::protocol::{Facts, Protocol};
 use crate::provider;
 use crate::reject::{Code, Rejection};
-use crate::relay;
 use crate::session::{Continuity, Offer, Turn};
 
 /// A request that the log holds.
@@ -40,9 +42,7 @@ impl Gateway {
         request: Screened,
     ) -> Result<Admitted, Box<Refusal>> {
         let mut parts = request.into_parts();
-        let event = self.event(protocol, &parts).await;
-        let found = event.and_then(|found| brought(&mut parts).map(|()| found));
-        let (provider, mut offer) = match found {
+        let (provider, mut offer) = match self.event(protocol, &parts).await {
             Ok(found) => found,
             Err(rejection) => {
                 let (head, caller, turn) = (parts.head, parts.caller, parts.turn);
@@ -126,6 +126,7 @@ impl Gateway {
             limit_us: clock::micros(self.config.timeouts.exchange),
             continuity: turn.continuity().word(),
             redaction: redaction(self, parts),
+            prompt: self.prompt(&parts.body, turn),
             reserved_uusd: None,
             upstream: Upstream {
                 provider: &provider.name,
@@ -188,11 +189,12 @@ fn redaction<'p>(gateway: &'p Gateway, parts: &'p Parts) -> Redaction<'p> {
     }
 }
 
-/// Notes the results of tools that the request brings.
-fn brought(parts: &mut Parts) -> Result<(), Rejection> {
-    let seen = relay::results_seen(&parts.facts.brought);
-    let noted = parts.turn.saw_results(&seen);
-    noted.map_err(|error| session_refusal(&error))
+impl Gateway {
+    fn prompt(&self, body: &[u8], turn: &Turn) -> Option<Prompt> {
+        let wanted = self.config.ledger.prompt_parts;
+        let of = || prompt::digests(body, turn.keys().commit(), &self.json_limits());
+        wanted.then(of).flatten()
+    }
 }
 
 /// The values that the reply may hold again. Where the caller did not send the session's id, those are

@@ -8,6 +8,7 @@ mod bind;
 mod evidence;
 mod forward;
 mod inbound;
+mod prompt;
 mod receive;
 mod refuse;
 mod screen;

@@ -11,6 +11,7 @@ use super::bind::{Bound, SESSION_ID};
 use super::inbound::Head;
 use super::refuse::{Refusal, screen_refusal};
 use crate::auth::Caller;
+use crate::config::pinned;
 use crate::protocol::{Facts, Protocol};
 use crate::screen::{self, Screening, aside};
 use crate::session::Turn;
@@ -46,6 +47,7 @@ impl Gateway {
             policy: redaction.policies.of(&caller.tenant),
             facts: &facts,
             turn: &turn,
+            pinned: pinned(&self.config.pins, &facts.model),
             removed: document.root().get(SESSION_ID),
         };
         let long = body.len() >= WORTH_IT || self.verdicts.model().is_some();

@@ -16,7 +16,6 @@ use gatehouse_redactor::{Engine, Policy, Vault};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-pub use seen::results_seen;
 pub use slot::{Answered, ReplySlot};
 
 use self::settle::Settlement;

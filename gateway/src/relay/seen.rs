@@ -32,7 +32,7 @@ impl Settlement {
 }
 
 /// Results with ids that can be told from text.
-pub fn results_seen(brought: &[Brought]) -> Vec<ResultSeen> {
+fn results_seen(brought: &[Brought]) -> Vec<ResultSeen> {
     let known = brought.iter().filter(|it| is_call_id(&it.call));
     let seen = |it: &Brought| ResultSeen {
         call: it.call.clone(),

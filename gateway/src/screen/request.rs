@@ -24,6 +24,8 @@ pub struct Screening<'s> {
     pub facts: &'s Facts,
     /// The session: its vault, its key for pseudonyms, its signed blocks.
     pub turn: &'s Turn,
+    /// Parameters that policy pins, and their values as JSON.
+    pub pinned: &'s [(&'static str, String)],
     /// The member that names the session; it is taken out.
     pub removed: Option<Node<'s>>,
 }
@@ -82,7 +84,10 @@ impl Screening<'_> {
         if let Some(member) = self.removed {
             splice.remove_member(member);
         }
-        let added = self.protocol.adjust(document, self.facts, &mut splice);
+        let mut added = self.protocol.adjust(document, self.facts, &mut splice);
+        for (key, value) in self.pinned {
+            added += pin(document.root(), key, value, &mut splice);
+        }
         let names = Names::of(self.turn);
         let mut receipt = redact_body(
             document,
@@ -112,6 +117,18 @@ impl Screening<'_> {
             vault,
         })
     }
+}
+
+/// Gives the request a parameter in place of the caller's. Says how many leaves that adds.
+fn pin(root: Node<'_>, key: &str, value: &str, splice: &mut Splice<'_>) -> u32 {
+    match root.get(key) {
+        // As it is already: not a byte changes.
+        Some(there) if there.raw() == value.as_bytes() => return 0,
+        Some(there) => splice.remove_member(there),
+        None => {}
+    }
+    splice.insert_member(root, key, value);
+    1
 }
 
 fn open_vault(turn: &Turn) -> Result<Vault, Refused> {

@@ -123,7 +123,10 @@ impl Sessions {
     ) -> Result<Progress, SessionError> {
         let (_, loaded) = self.find_own(caller, reference).await?;
         let counts = self.shared.board.0.lock().get(reference).cloned();
-        let doing = match (loaded.held || counts.is_some(), loaded.state.is_paused()?) {
+        // Of a store that is this process's alone, the board knows all turns; what the row says is then
+        // one that a crash cut short.
+        let elsewhere = loaded.held && self.shared.store.shared();
+        let doing = match (elsewhere || counts.is_some(), loaded.state.is_paused()?) {
             (true, _) => Doing::Running,
             (false, true) => Doing::Paused,
             (false, false) => Doing::Idle,

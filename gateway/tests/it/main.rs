@@ -29,6 +29,7 @@ mod model;
 #[cfg(feature = "model")]
 mod model_cache;
 mod pieces;
+mod prompts;
 mod replicas;
 mod reported;
 mod sent;

@@ -76,9 +76,11 @@ class Gateway:
 @pytest.fixture(scope="session")
 def echo(tmp_path_factory):
     """A gateway whose only provider is the built-in echo."""
-    gateway = Gateway(
-        tmp_path_factory.mktemp("echo"), '[[provider]]\nname = "echo"\nprotocol = "echo"\n'
+    configuration = (
+        '[[provider]]\nname = "echo"\nprotocol = "echo"\n[sessions.phases]\ninitial = "intake"\n'
+        'by_model = ["work"]\nnext = { intake = ["work"], work = ["intake"] }\n'
     )
+    gateway = Gateway(tmp_path_factory.mktemp("echo"), configuration)
     yield gateway
     assert gateway.stop() == 0, gateway.errors()
 

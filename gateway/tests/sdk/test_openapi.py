@@ -43,12 +43,15 @@ def schemathesis(gateway, folder, configuration, *options):
         sys.executable, "-m", "schemathesis.cli", "--config-file", str(path), "run", str(PAGE),
         "--url", gateway.url, "--header", f"Authorization: Bearer {gateway.key}",
         "--max-examples", str(EXAMPLES), "--seed", "1", "--generation-database", "none",
+        # Two keys that do not agree are 401, and then nothing else is seen.
+        "--generation-with-security-parameters", "false",
         "--warnings", "off", "--no-color", *options,
     ]
     environment = {k: v for k, v in os.environ.items() if not k.endswith("_proxy")}
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
     said = (done.stdout + done.stderr).replace(gateway.key, "gk_…")
-    assert done.returncode == 0, said[-8000:]
+    lines = [line[:300] for line in said.splitlines()]
+    assert done.returncode == 0, "\n".join(lines[-200:])
     assert gateway.process.poll() is None
 
 

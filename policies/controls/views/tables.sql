@@ -24,7 +24,8 @@ CREATE TABLE records (
   waiting BIGINT, refused BIGINT, limit_us BIGINT, continuity TEXT, absent_reason TEXT, absent_session TEXT, absent_owner TEXT,
   change_from TEXT, change_to TEXT, change_mark TEXT, change_version BIGINT, change_n BIGINT, change_bytes BIGINT,
   change_name_h TEXT, change_text_h TEXT, phase_from TEXT, phase_to TEXT,
-  outside_session TEXT, store_sseq BIGINT, log_sseq BIGINT
+  outside_session TEXT, store_sseq BIGINT, log_sseq BIGINT,
+  prompt_n BIGINT, prompt_system_h TEXT, prompt_tools_h TEXT, prompt_rest_h TEXT
 );
 
 -- One row a count of a label in a record: red_found, reply_masked, reply_restored_text,

@@ -16,8 +16,8 @@ const GOAL: usize = 4096;
 const ENTITY: usize = 1024;
 const ERROR: usize = 1024;
 const QUESTION: usize = 4096;
-/// And the most bytes of a document, or of a tool's result.
-pub(super) const DOCUMENT: usize = 1 << 20;
+/// And of a document, or of a tool's result.
+pub(super) const DOCUMENT: usize = 256 << 10;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -202,7 +202,8 @@ fn result(call: String, result: ToolResult) -> Result<Change, Rejection> {
     if tool.as_deref().is_some_and(|tool| !is_call_id(tool)) {
         return Err(malformed("tool"));
     }
-    text.iter().try_for_each(|text| short(text, "text"))?;
+    text.iter()
+        .try_for_each(|text| within(text, DOCUMENT, "text"))?;
     let life = state.as_deref().map(Life::of);
     if life == Some(None) {
         let rejection = Rejection::new(Code::JsonUnexpected).parameter("state");
@@ -236,7 +237,7 @@ fn document(artifact: String, document: Artifact) -> Result<Change, Rejection> {
         media_type,
         author,
     } = document;
-    short(&content, "content")?;
+    within(&content, DOCUMENT, "content")?;
     author
         .iter()
         .try_for_each(|author| name(author, "author"))?;
@@ -295,15 +296,6 @@ fn within(text: &Text, most: usize, member: &str) -> Result<(), Rejection> {
         Some(_) => Err(Rejection::new(Code::JsonUnexpected)
             .parameter(member)
             .detail(format!("more than {most} characters"))),
-    }
-}
-
-fn short(text: &Text, member: &str) -> Result<(), Rejection> {
-    match text.len() <= DOCUMENT {
-        true => Ok(()),
-        false => Err(Rejection::new(Code::JsonUnexpected)
-            .parameter(member)
-            .detail(format!("more than {DOCUMENT} bytes"))),
     }
 }
 

@@ -21,8 +21,8 @@ use crate::wire::body::ReplyBody;
 
 /// Bodies of this API, but for those that carry a document.
 const BODY: usize = 256 << 10;
-/// The escapes of JSON make a document up to six times as long.
-const DOCUMENT_BODY: usize = 6 * asked::DOCUMENT + BODY;
+/// A character of a document is at most twelve bytes of JSON, as two escapes.
+const DOCUMENT_BODY: usize = 12 * asked::DOCUMENT + BODY;
 
 /// Answers a request for a part of a session's state.
 pub(super) async fn one(

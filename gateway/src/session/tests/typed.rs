@@ -110,6 +110,26 @@ async fn a_change_that_is_refused_leaves_nothing() {
 }
 
 #[tokio::test]
+async fn errors_never_fill_the_state() {
+    let (_dir, house, ann, opened) = scene().await;
+    for n in 0..40_u32 {
+        let error = Change::Error {
+            text: Some(Text::new(format!("{n:04000}"))),
+            call: None,
+        };
+        changed(&house, &ann, &opened, error).await.unwrap();
+    }
+    let state = shown(&house, &ann, &opened).await;
+    assert_eq!(state["errors_total"], 40);
+    let last = state["errors"].as_array().unwrap().last().cloned().unwrap();
+    assert!(
+        last["text"]
+            .as_str()
+            .is_some_and(|text| text.ends_with("39"))
+    );
+}
+
+#[tokio::test]
 async fn what_the_log_does_not_take_is_not_kept() {
     let (_dir, house, ann, opened) = scene().await;
     changed(&house, &ann, &opened, goal("one")).await.unwrap();

@@ -113,7 +113,11 @@ impl Turn {
         before: Sections,
     ) -> Result<(), SessionError> {
         match self.admit(event, || ()).await {
-            Ok(()) => self.release().await,
+            Ok(()) => {
+                // It has happened; a lease that is not given back runs out.
+                let _freed = self.release().await;
+                Ok(())
+            }
             Err(unadmitted) => {
                 let refused = match unadmitted.fate {
                     Fate::Absent => true,

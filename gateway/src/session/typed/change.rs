@@ -2,7 +2,7 @@
 //! record says of them. None of them touches anything but the typed state.
 
 use super::model::{Fault, Life, Pause, ToolResult, Typed};
-use super::{Phases, Text};
+use super::{LARGEST, Phases, Text};
 use crate::audit::StateKind;
 
 /// The most of each, and the most bytes of their texts.
@@ -239,6 +239,10 @@ impl Typed {
             text,
             other: Default::default(),
         });
+        // Long ones leave room for fewer.
+        while self.errors.len() > 1 && self.encode().len() > LARGEST {
+            self.errors.remove(0);
+        }
         Noted {
             n: Some(self.errors_total),
             ..noted

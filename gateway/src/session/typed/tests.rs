@@ -206,8 +206,7 @@ fn traffic_never_makes_the_state_too_large() {
             ..Seen::default()
         };
         let _seen = typed.saw(&seen, &Table, by(n.into()));
-        typed.fit();
-        assert!(typed.results.len() <= RESULTS && typed.encode().len() <= LARGEST);
+        assert!(typed.results.len() <= RESULTS && typed.fit().len() <= LARGEST);
         assert!(typed.result(&call).is_some(), "the newest stays");
     }
 }

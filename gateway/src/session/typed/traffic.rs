@@ -1,10 +1,12 @@
 //! What a session's own exchanges say of its tools: results in requests, calls in replies, and the
 //! changes of phase that the model proposes by calling a reserved tool.
 
+use zeroize::Zeroizing;
+
 use super::change::{By, Noted, Refusal};
 use super::model::{Fault, Life, Proposal, ToolResult, Typed};
 use super::{LARGEST, Phases, SessionError};
-use crate::session::Turn;
+use crate::session::{Turn, sections::TYPED};
 
 /// The tool by which a model proposes a change of phase. Whoever offers it to the model describes
 /// it there; its one argument is `to`.
@@ -12,7 +14,7 @@ pub const PHASE_TOOL: &str = "gatehouse_change_phase";
 /// The most bytes of a call's id, and of a tool's name.
 const CALL_ID: usize = 128;
 /// Results that are remembered.
-pub(super) const RESULTS: usize = 64;
+pub(super) const RESULTS: usize = 32;
 
 /// A tool's result in a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,22 +59,9 @@ pub struct PhaseSeen {
 }
 
 impl Turn {
-    /// Notes the results that a request brings, before anything is sent: they are active.
-    ///
-    /// # Errors
-    /// The state is damaged, or a later release's.
-    pub fn saw_results(&mut self, results: &[ResultSeen]) -> Result<(), SessionError> {
-        if results.is_empty() {
-            return Ok(());
-        }
-        let mut typed = self.state.typed()?;
-        let by = self.seen_by();
-        let changes = results.iter().filter(|it| typed.saw_result(it, by)).count();
-        self.keep(typed, changes > 0);
-        Ok(())
-    }
-
-    /// Notes what a whole exchange showed, at its end. Says what the model proposed, the last of it.
+    /// Notes what an exchange showed, at its end: results are active, and consumed once a whole reply
+    /// has answered them; calls count if the reply was whole. Says what the model proposed, the last
+    /// of it. An exchange without tools costs nothing here.
     ///
     /// # Errors
     /// The state is damaged, or a later release's.
@@ -81,22 +70,17 @@ impl Turn {
         seen: &Seen,
         phases: &dyn Phases,
     ) -> Result<Option<PhaseSeen>, SessionError> {
-        if !seen.whole || seen.results.is_empty() && seen.calls.is_empty() {
+        if seen.results.is_empty() && seen.calls.is_empty() {
             return Ok(None);
         }
         let mut typed = self.state.typed()?;
         let by = self.seen_by();
         let (changed, proposed) = typed.saw(seen, phases, by);
-        self.keep(typed, changed);
-        Ok(proposed)
-    }
-
-    fn keep(&mut self, mut typed: Typed, changed: bool) {
         if changed {
             typed.version = typed.version.saturating_add(1);
-            typed.fit();
-            self.state.set_typed(&typed);
+            self.state.sections.set(TYPED, typed.fit());
         }
+        Ok(proposed)
     }
 
     fn seen_by(&self) -> By<'static> {
@@ -151,6 +135,9 @@ impl Typed {
         let mut changed = false;
         for result in &seen.results {
             changed |= self.saw_result(result, by);
+            if !seen.whole {
+                continue;
+            }
             let known = self.results.iter_mut().find(|it| it.call == result.call);
             if let Some(known) = known.filter(|known| known.life == Life::Active) {
                 (known.life, known.step) = (Life::Consumed, by.step);
@@ -158,7 +145,7 @@ impl Typed {
             }
         }
         let mut proposed = None;
-        for call in &seen.calls {
+        for call in seen.calls.iter().filter(|_| seen.whole) {
             // A reply that is delivered again says nothing new.
             if self.result(&call.call).is_some() || self.make_room().is_err() {
                 continue;
@@ -224,12 +211,18 @@ impl Typed {
         false
     }
 
-    /// Drops results until the state is as small as it must be. Nothing else grows by traffic, but
-    /// for errors, which are few.
-    pub(super) fn fit(&mut self) {
-        while self.encode().len() > LARGEST {
-            if !self.drop_result() && self.results.pop().is_none() && self.errors.pop().is_none() {
-                return;
+    /// The state's bytes, after results were dropped until they are as few as they must be. Nothing
+    /// else grows by traffic, but for errors, which are few.
+    pub(super) fn fit(&mut self) -> Zeroizing<Vec<u8>> {
+        loop {
+            let bytes = self.encode();
+            let larger = bytes.len() > LARGEST;
+            if !larger
+                || !self.drop_result()
+                    && self.results.pop().is_none()
+                    && self.errors.pop().is_none()
+            {
+                return bytes;
             }
         }
     }

@@ -2,6 +2,7 @@
 //! or whole: a text is cut at every byte over the events that can carry it, and what a client joins
 //! of the same field must read as the search of the whole text.
 
+mod calls;
 mod cuts;
 mod held;
 mod told;
