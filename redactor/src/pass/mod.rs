@@ -111,31 +111,30 @@ impl Search<'_, '_> {
         let mut run = Run::default();
         let mut memo = Memo::default();
         let beside = Beside::new(text, self.says.as_ref().map_or(0, |key| key.lists));
-        let mut starts = self.engine.automaton.starts(bytes, self.growing);
-        while let Some(places) = starts.next() {
-            for (at, worth) in places {
-                let (at, mut worth) = (*at, *worth);
-                if worth.beside {
-                    let near_end = self.growing && at + BESIDE > bytes.len();
-                    worth.beside = near_end
-                        || (rules::may_be_named(bytes, at) && beside.names_number(at))
-                        || rules::may_be_named_behind(bytes, at, self.growing);
-                }
-                self.session.run(bytes, at, worth, &mut run)?;
-                if run.alive {
-                    sink.settled = sink.settled.min(at);
-                }
-                for head in &run.heads {
-                    let Some(rule) = self.engine.rules.get(head.rule) else {
-                        continue;
-                    };
-                    let place = Place {
-                        rule,
-                        text,
-                        start: at,
-                        head: head.end,
-                    };
-                    self.consider(place, &beside, &mut memo, sink);
+        for (at, mut worth) in self.engine.automaton.starts(bytes, self.growing) {
+            if worth.beside {
+                let near_end = self.growing && at + BESIDE > bytes.len();
+                worth.beside = near_end
+                    || (rules::may_be_named(bytes, at) && beside.names_number(at))
+                    || rules::may_be_named_behind(bytes, at, self.growing);
+            }
+            self.session.run(bytes, at, worth, &mut run)?;
+            if run.alive {
+                sink.settled = sink.settled.min(at);
+            }
+            for head in &run.heads {
+                if let Some(rule) = self.engine.rules.get(head.rule) {
+                    self.consider(
+                        Place {
+                            rule,
+                            text,
+                            start: at,
+                            head: head.end,
+                        },
+                        &beside,
+                        &mut memo,
+                        sink,
+                    );
                 }
             }
         }

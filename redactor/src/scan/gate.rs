@@ -15,7 +15,6 @@ use super::groups::{MOST_GROUPS, grouped};
 use super::probe::{Held, Test};
 use super::require::Need;
 use super::shape::LONGEST_SHAPE;
-use super::starts::Block;
 use super::walk::{CLASSES, FIRSTS, Walk, classes};
 use crate::engine::EngineError;
 use crate::rule::Rule;
@@ -218,26 +217,10 @@ impl Gates {
         &self.plain
     }
 
-    /// The places of a block from which heads may match, or be alive at the end of the text, and
-    /// which heads. Asked for one block after another of one text.
-    pub(super) fn admit(
-        &self,
-        text: &[u8],
-        block: &Block,
-        cursor: &mut Cursor,
-        admitted: &mut Vec<(usize, Worth)>,
-    ) {
-        for at in block.places(text) {
-            let worth = self.worth(text, at, cursor);
-            if worth != Worth::NOTHING {
-                admitted.push((at, worth));
-            }
-        }
-    }
-
-    /// What a run from `at` is worth. Asked for rising places of one text.
+    /// Which heads may match at `at`, or be alive there at the end of the text. Asked for rising
+    /// places of one text.
     #[inline(always)]
-    fn worth(&self, text: &[u8], at: usize, cursor: &mut Cursor) -> Worth {
+    pub(super) fn admits(&self, text: &[u8], at: usize, cursor: &mut Cursor) -> Worth {
         let Some([first, second, third]) = text.get(at..).and_then(|rest| rest.first_chunk::<3>())
         else {
             return Worth::ALL;

@@ -28,7 +28,7 @@ use self::gate::{Cursor, Gates};
 use self::glue::Glue;
 use self::session::Workspace;
 pub(crate) use self::session::{Run, Session};
-use self::starts::{Blocks, Starts};
+use self::starts::Starts;
 use crate::engine::EngineError;
 use crate::finding::ScanError;
 use crate::rule::Rule;
@@ -113,14 +113,23 @@ impl Automaton {
 
     /// Goes over the places of a text at which automata have to run, and says which. If the text
     /// may still grow, so does what they may be alive from at its end.
-    pub(crate) fn starts<'t>(&'t self, text: &'t [u8], growing: bool) -> Admitted<'t> {
-        Admitted {
-            gates: &self.gates,
-            text,
-            blocks: self.starts.over(text),
-            cursor: Cursor::new(&self.gates, text, growing),
-            places: Vec::new(),
-        }
+    pub(crate) fn starts<'t>(
+        &'t self,
+        text: &'t [u8],
+        growing: bool,
+    ) -> impl Iterator<Item = (usize, Worth)> + 't {
+        let mut cursor = Cursor::new(&self.gates, text, growing);
+        let mut places = self.starts.over(text);
+        std::iter::from_fn(move || {
+            // A loop of its own, so that all of it is compiled as one.
+            for at in places.by_ref() {
+                let worth = self.gates.admits(text, at, &mut cursor);
+                if worth != Worth::NOTHING {
+                    return Some((at, worth));
+                }
+            }
+            None
+        })
     }
 
     /// The same automaton without gates: what it finds is what should be found.
@@ -135,27 +144,6 @@ impl Automaton {
             machines: &self.machines,
             workspaces: self.workspaces.get(),
         }
-    }
-}
-
-/// The places of a text at which automata have to run.
-pub(crate) struct Admitted<'t> {
-    gates: &'t Gates,
-    text: &'t [u8],
-    blocks: Blocks<'t>,
-    cursor: Cursor,
-    places: Vec<(usize, Worth)>,
-}
-
-impl Admitted<'_> {
-    /// Those of the next bytes, in order; there may be none. Nothing at the end of the text.
-    pub(crate) fn next(&mut self) -> Option<&[(usize, Worth)]> {
-        let block = self.blocks.next()?;
-        self.places.clear();
-        let places = &mut self.places;
-        self.gates
-            .admit(self.text, &block, &mut self.cursor, places);
-        Some(&self.places)
     }
 }
 

@@ -206,18 +206,11 @@ impl Workspace {
         mut state: LazyStateID,
         rest: &[u8],
     ) -> Result<(LazyStateID, usize), ScanError> {
-        let mut tagged = state.is_tagged();
         for (offset, byte) in rest.iter().enumerate() {
-            if !tagged {
-                // Most states are learned, and stand for nothing special.
-                let next = dfa.next_state_untagged(&self.cache, state, *byte);
-                if !next.is_tagged() {
-                    state = next;
-                    continue;
-                }
-            }
             state = step(dfa, &mut self.cache, state, *byte)?;
-            tagged = state.is_tagged();
+            if !state.is_tagged() {
+                continue;
+            }
             if state.is_match() {
                 // Match states come one byte late.
                 self.matched.push((state, offset));
@@ -264,7 +257,7 @@ impl Workspace {
     }
 }
 
-/// The next state.
+/// The next state: most are learned, and stand for nothing special.
 #[inline]
 fn step(
     dfa: &DFA,
@@ -272,6 +265,12 @@ fn step(
     state: LazyStateID,
     byte: u8,
 ) -> Result<LazyStateID, ScanError> {
+    if !state.is_tagged() {
+        let next = dfa.next_state_untagged(cache, state, byte);
+        if !next.is_unknown() {
+            return Ok(next);
+        }
+    }
     dfa.next_state(cache, state, byte)
         .map_err(|_| ScanError::Automaton)
 }

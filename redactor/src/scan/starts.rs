@@ -32,38 +32,37 @@ impl Starts {
         Self(marks)
     }
 
-    /// Every such place, in order, block by block.
-    pub(super) fn over<'t>(&'t self, text: &'t [u8]) -> Blocks<'t> {
-        Blocks {
+    /// Every such place, in order.
+    pub(super) fn over<'t>(&'t self, text: &'t [u8]) -> Places<'t> {
+        Places {
             starts: self,
             text,
+            block: 0,
+            left: 0,
+            before: 0,
             next: 0,
         }
     }
 
-    /// The bytes of a block with which a value may begin, a bit each. No mark begins one behind
-    /// itself.
-    fn opening(&self, before: Option<u8>, block: &[u8]) -> u64 {
-        let mut bytes = [0; BLOCK + 1];
-        let [first, own @ ..] = &mut bytes;
-        // At the beginning of a text, some byte that rules out none.
-        *first = before.unwrap_or(u8::from(block.first() == Some(&0)));
-        own.iter_mut()
-            .zip(block)
-            .for_each(|(slot, byte)| *slot = *byte);
+    /// The bytes of a block with which a value may begin, a bit each.
+    fn opening(&self, block: &[u8], before: &mut u8) -> u64 {
         let mut marks = [0; BLOCK + 1];
-        for (slot, byte) in marks.iter_mut().zip(&bytes) {
+        let [first, own @ ..] = &mut marks;
+        *first = *before;
+        for (slot, byte) in own.iter_mut().zip(block) {
             *slot = self.0.get(usize::from(*byte)).copied().unwrap_or(OPENS);
         }
+        *before = block
+            .len()
+            .checked_sub(1)
+            .and_then(|last| own.get(last))
+            .copied()
+            .unwrap_or(0);
         let mut opens = [0u8; BLOCK];
         let pairs = marks.iter().zip(marks.iter().skip(1));
         for (slot, (before, mark)) in opens.iter_mut().zip(pairs) {
             let free = (mark >> 4) & before & KINDS == 0;
             *slot = u8::from(free) & (mark >> 7);
-        }
-        let pairs = bytes.iter().zip(bytes.iter().skip(1));
-        for (slot, (before, byte)) in opens.iter_mut().zip(pairs) {
-            *slot &= u8::from(before != byte);
         }
         // Eight bytes of 0 or 1 become eight bits: each is moved to its place in the highest byte.
         let eights = opens.chunks_exact(8).filter_map(<[u8]>::first_chunk);
@@ -74,66 +73,61 @@ impl Starts {
     }
 }
 
-/// The places of a text where a value may begin, block by block.
-pub(super) struct Blocks<'t> {
+/// The places of a text where a value may begin.
+pub(super) struct Places<'t> {
     starts: &'t Starts,
     text: &'t [u8],
+    /// Where the block begins that was looked at last, and what is left of it, a bit a byte.
+    block: usize,
+    left: u64,
+    /// What its last byte is.
+    before: u8,
     /// Where the next one begins.
     next: usize,
 }
 
-/// Where values may begin in a few bytes.
-pub(super) struct Block {
-    from: usize,
-    /// A bit a byte.
-    opening: u64,
-    /// Whether bytes beyond ASCII stand before some of them.
-    wide: bool,
-}
+impl Iterator for Places<'_> {
+    type Item = usize;
 
-impl Iterator for Blocks<'_> {
-    type Item = Block;
-
-    fn next(&mut self) -> Option<Block> {
-        let rest = self.text.get(self.next..).filter(|rest| !rest.is_empty())?;
-        let bytes = rest.get(..BLOCK).unwrap_or(rest);
-        let from = self.next;
-        self.next += bytes.len();
-        let before = from.checked_sub(1).and_then(|at| self.text.get(at));
-        let mut opening = self.starts.opening(before.copied(), bytes);
-        // What is behind the end of the text opens nothing.
-        opening &= u64::MAX >> (BLOCK - bytes.len());
-        let wide = !bytes.is_ascii() || before.is_some_and(|byte| !byte.is_ascii());
-        Some(Block {
-            from,
-            opening,
-            wide,
-        })
-    }
-}
-
-impl Block {
-    /// The places of the block, which is one of this text.
     #[inline]
-    pub(super) fn places(&self, text: &[u8]) -> impl Iterator<Item = usize> {
-        let mut left = self.opening;
-        std::iter::from_fn(move || {
-            let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
-            left &= left - 1;
-            Some(self.from + bit)
-        })
-        .filter(|at| !self.wide || !goes_on(text, *at))
+    fn next(&mut self) -> Option<usize> {
+        loop {
+            while self.left != 0 {
+                let at = self.block + self.left.trailing_zeros() as usize;
+                self.left &= self.left - 1;
+                if may_open(self.text, at) {
+                    return Some(at);
+                }
+            }
+            let rest = self.text.get(self.next..)?;
+            if rest.is_empty() {
+                return None;
+            }
+            let bytes = rest.get(..BLOCK).unwrap_or(rest);
+            self.block = self.next;
+            self.left = self.starts.opening(bytes, &mut self.before);
+            self.next += bytes.len();
+        }
     }
 }
 
-/// Whether a small letter, a digit or a letter beyond ASCII stands behind another of those: Latin,
-/// Greek, Cyrillic, of two bytes. Longer ones belong to scripts that put no space between words, so
-/// that a value may follow one.
-fn goes_on(text: &[u8], at: usize) -> bool {
-    let inside = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | 0x80..);
-    text.get(at).is_some_and(inside) && in_letter(text, at)
+/// Whether a value begins with a byte that the byte before does not rule out by its kind. No mark
+/// begins one behind itself, no small letter or digit behind another letter.
+#[inline]
+fn may_open(text: &[u8], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|before| text.get(before));
+    let (Some(before), Some(byte)) = (before, text.get(at)) else {
+        return true;
+    };
+    if before.is_ascii() {
+        return before != byte;
+    }
+    let letter = matches!(byte, b'a'..=b'z' | b'0'..=b'9' | 0x80..);
+    !letter || !in_letter(text, at)
 }
 
+/// Whether the character before is a letter of two bytes: Latin, Greek, Cyrillic. Longer ones
+/// belong to scripts that put no space between words, so that a value may follow one.
 fn in_letter(text: &[u8], at: usize) -> bool {
     let lead = at.checked_sub(2).and_then(|lead| text.get(lead));
     lead.is_some_and(|lead| (0xC3..=0xD4).contains(lead))
@@ -170,10 +164,7 @@ mod tests {
             let mut firsts = [true; 256];
             firsts[usize::from(skipped)] = false;
             let starts = Starts::new(&firsts);
-            let blocks = starts.over(text.as_bytes());
-            let found: Vec<usize> = blocks
-                .flat_map(|block| block.places(text.as_bytes()).collect::<Vec<_>>())
-                .collect();
+            let found: Vec<usize> = starts.over(text.as_bytes()).collect();
             prop_assert_eq!(found, slowly(text.as_bytes(), &firsts));
         }
     }
