@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::seek::seek;
+
 /// One escape of a raw string: where it ends, decoded and raw.
 #[derive(Clone, Copy)]
 struct Escape {
@@ -75,9 +77,7 @@ impl<'a> Decoded<'a> {
 /// Where the first backslash stands: most strings are short, and in others one stands soon behind
 /// another.
 fn backslash(raw: &[u8]) -> Option<usize> {
-    const NEAR: usize = 16;
-    let near = raw.iter().take(NEAR).position(|b| *b == b'\\');
-    near.or_else(|| memchr::memchr(b'\\', raw.get(NEAR..)?).map(|at| NEAR + at))
+    seek(raw, |byte| byte == b'\\')
 }
 
 /// What a backslash and the bytes behind it say.
