@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Checks everything that can be checked on one machine: formatting, lints, Rust tests, API docs, the
-# second verifier of the log, the auditor's report in a browser, the official Python SDKs against a
-# running gateway, the demo, the static programs of the image, the terraform modules where terraform and
-# its provider can be had, and the fuzz targets where there is a nightly toolchain.
+# second verifier of the log, the auditor's report in a browser, the official Python SDKs and
+# schemathesis against a running gateway, the demo, the static programs of the image, the terraform
+# modules where terraform and its provider can be had, and the fuzz targets where there is a nightly toolchain.
 #
 # Installs what it needs and is missing, as root by apt, but for Rust itself: rustup, or a toolchain of
 # Cargo.toml's version with rustfmt and clippy, must be there. What could not be run is said again at
@@ -138,7 +138,7 @@ GATEHOUSE_BIN="$target/debug/gatehouse" \
 
 # -- the official SDKs ----------------------------------------------------------------------------
 
-say "official SDKs against a running gateway"
+say "official SDKs and schemathesis against a running gateway"
 GATEHOUSE_BIN="$target/debug/gatehouse" \
   "$venv/bin/python" -m pytest -q -p no:cacheprovider gateway/tests/sdk
 

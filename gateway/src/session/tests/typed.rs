@@ -110,6 +110,27 @@ async fn a_change_that_is_refused_leaves_nothing() {
 }
 
 #[tokio::test]
+async fn a_change_breaks_off_no_turn() {
+    let dir = tempfile::tempdir().unwrap();
+    let limits = Limits {
+        on_busy: OnBusy::Interrupt,
+        ..limits()
+    };
+    let house = House::open_with(dir.path(), limits, Arc::new(Pages::default()), NOW_US);
+    let ann = caller("ann", "t");
+    let opened = house.sessions.open(&ann).await.unwrap();
+    let turn = house.sessions.turn(&ann, Some(opened.id.expose())).await;
+    let mut turn = turn.unwrap();
+    let late = changed(&house, &ann, &opened, goal("now")).await;
+    assert!(matches!(
+        late,
+        Err(ChangeError::Session(SessionError::Busy))
+    ));
+    assert!(turn.renew().await.is_ok() && turn.release().await.is_ok());
+    assert!(changed(&house, &ann, &opened, goal("now")).await.is_ok());
+}
+
+#[tokio::test]
 async fn errors_never_fill_the_state() {
     let (_dir, house, ann, opened) = scene().await;
     for n in 0..40_u32 {
