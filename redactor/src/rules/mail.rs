@@ -89,24 +89,31 @@ fn quoted(candidate: &Candidate<'_>) -> Option<Hit> {
 }
 
 fn mail(candidate: &Candidate<'_>) -> Option<Hit> {
-    if candidate
-        .previous()
-        .is_some_and(|b| b.is_ascii_alphanumeric() || b"_.+%-".contains(&b))
-    {
+    let (before, domain) = candidate.matched().split_once('@')?;
+    // No address has two dots in a row: they lead to it, as in `E-mail.....lena@example.org`.
+    let led = before.rfind("..").map_or(0, |at| at + 2);
+    let part = |b: u8| b.is_ascii_alphanumeric() || b"_.+%-".contains(&b);
+    let begins = led > 0 || candidate.text.get(..candidate.start)?.ends_with("..");
+    let local = before.get(led..)?;
+    if local.is_empty() || (!begins && candidate.previous().is_some_and(part)) {
         return None;
     }
-    let (local, domain) = candidate.matched().split_once('@')?;
     let ending = domain.rsplit('.').next()?;
     let domain = domain.trim_end_matches(['-', '.']);
-    let plain = !local.contains("..") && !domain.split('.').any(|part| part.starts_with('-'));
+    let plain = !domain.split('.').any(|part| part.starts_with('-'));
     // `git@host:path` is how a repository is addressed.
     let repository = local == "git" && matches!(candidate.next(), Some(b':' | b'/'));
     if !plain || repository || FILE_ENDINGS.iter().any(|e| e.eq_ignore_ascii_case(ending)) {
         return None;
     }
-    let end = candidate.start + local.len() + 1 + domain.len();
+    let start = candidate.start + led;
+    let end = start + local.len() + 1 + domain.len();
     let whole = candidate.whole(Label::EMAIL, 95)?;
-    Some(Hit { end, ..whole })
+    Some(Hit {
+        start,
+        end,
+        ..whole
+    })
 }
 
 /// A decorator on the next line looks alike, so the ending has to be a common one.
@@ -140,6 +147,16 @@ const COMMON: &[&str] = &[
 #[cfg(test)]
 mod tests {
     use crate::rules::testing::{found, nothing};
+
+    #[test]
+    fn dots_that_lead_to_an_address() {
+        for dots in [2, 3, 5, 63, 64, 65, 200] {
+            let text = format!("E-mail{}lena.fors@example.org", ".".repeat(dots));
+            found(&text, "EMAIL", &["lena.fors@example.org"]);
+        }
+        found("see ..lena@example.org", "EMAIL", &["lena@example.org"]);
+        nothing("x..@example.org");
+    }
 
     #[test]
     fn addresses_as_people_write_them() {

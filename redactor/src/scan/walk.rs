@@ -51,8 +51,7 @@ impl<'c> Walk<'c> {
 
     /// Sets `bit` wherever three bytes leave the automaton alive or it has matched by then.
     pub(super) fn mark(mut self, bit: u32, bits: &mut [u32]) {
-        let whole = self.alive(bit, bits).is_some() && self.cache.clear_count() == 0;
-        if !whole {
+        if self.alive(bit, bits).is_none() {
             bits.iter_mut().for_each(|slot| *slot |= bit);
         }
     }
@@ -64,6 +63,9 @@ impl<'c> Walk<'c> {
                 .anchored(Anchored::Yes)
                 .look_behind(behind);
             let start = self.dfa.start_state(&mut self.cache, &config).ok()?;
+            if self.cache.clear_count() > 0 {
+                return None;
+            }
             if !starts.contains(&start) {
                 starts.push(start);
             }
@@ -91,13 +93,19 @@ impl<'c> Walk<'c> {
     fn firsts(&mut self, start: LazyStateID) -> Option<Vec<(usize, LazyStateID)>> {
         let mut out = Vec::new();
         for (byte, class) in (0..=u8::MAX).zip(self.classes) {
-            let next = self.dfa.next_state(&mut self.cache, start, byte).ok()?;
+            let next = self.next(start, byte)?;
             let first = usize::from(byte.is_ascii_uppercase()) * CLASSES + usize::from(*class);
             if !next.is_dead() && !out.contains(&(first, next)) {
                 out.push((first, next));
             }
         }
         Some(out)
+    }
+
+    /// The state behind one, unless the cache was cleared: then all those from before mean nothing.
+    fn next(&mut self, state: LazyStateID, byte: u8) -> Option<LazyStateID> {
+        let next = self.dfa.next_state(&mut self.cache, state, byte).ok()?;
+        (self.cache.clear_count() == 0).then_some(next)
     }
 
     /// The states that follow, none of them dead, by the class of the byte that leads there.
@@ -107,12 +115,39 @@ impl<'c> Walk<'c> {
         }
         let mut out = Vec::new();
         for (byte, class) in (0..=u8::MAX).zip(self.classes) {
-            let next = self.dfa.next_state(&mut self.cache, state, byte).ok()?;
+            let next = self.next(state, byte)?;
             if !next.is_dead() && !out.contains(&(*class, next)) {
                 out.push((*class, next));
             }
         }
         self.steps.insert(state, out.clone());
         Some(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is not known for sure stops nothing.
+    #[test]
+    fn a_cache_that_overflows_leaves_every_beginning() {
+        let count = |capacity: Option<usize>| {
+            let mut config = DFA::config();
+            if let Some(capacity) = capacity {
+                config = config
+                    .cache_capacity(capacity)
+                    .skip_cache_capacity_check(true);
+            }
+            let dfa = DFA::builder()
+                .configure(config)
+                .build("(?i)[a-z]{2}[0-9]x|abc[de]{9}");
+            let mut bits = vec![0; FIRSTS * CLASSES * CLASSES];
+            Walk::new(dfa.unwrap(), &classes()).mark(4, &mut bits);
+            bits.iter().filter(|bit| **bit == 4).count()
+        };
+        let (known, unknown) = (count(None), count(Some(1)));
+        assert!(known > 0 && known < unknown);
+        assert_eq!(unknown, FIRSTS * CLASSES * CLASSES);
     }
 }
