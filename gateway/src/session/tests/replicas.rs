@@ -1,7 +1,13 @@
 //! Several processes over one store: each with a log, a line and an outbox of its own.
 
 use super::*;
-use crate::{reject::Code, session::store::faulty::Fault};
+use crate::{
+    reject::Code,
+    session::{
+        store::faulty::Fault,
+        typed::{Asked, Change, Text},
+    },
+};
 
 const ADMITTED: &str = "exchange.admitted";
 const SETTLED: &str = "exchange.settled";
@@ -116,6 +122,54 @@ async fn any_replica_serves_any_turn() {
     assert!(unchained(&all.one).is_empty() && unchained(&all.two).is_empty());
     let turn = all.turn(&all.one).await;
     assert_eq!(turn.vault(), b"vault 5");
+}
+
+/// What one replica writes into the state, documents and questions too, another goes on with.
+#[tokio::test]
+async fn any_replica_changes_the_state() {
+    let all = Replicas::new().await;
+    let asked = Asked {
+        request: "r_change",
+        trace: None,
+        expected: None,
+    };
+    let reference = all.opened.reference.as_str();
+    let change = async |house: &House, change| {
+        let made = house
+            .sessions
+            .change(&all.ann, reference, asked, change, &());
+        Box::pin(made).await.unwrap().version
+    };
+    let plan = Change::Artifact {
+        name: "plan".to_owned(),
+        media: None,
+        author: None,
+        content: Text::new("# Plan"),
+    };
+    assert_eq!(change(&all.one, plan).await, 1);
+    let read = all
+        .two
+        .sessions
+        .artifact(&all.ann, reference, "plan", None)
+        .await;
+    assert_eq!(read.unwrap().text.unwrap().as_str(), "# Plan");
+    let question = Text::new("Which one?");
+    assert_eq!(change(&all.two, Change::Pause { question }).await, 2);
+    let turn = all.turn(&all.one).await;
+    assert!(turn.state().is_paused().is_ok_and(|paused| paused));
+    turn.release().await.unwrap();
+    let answer = Text::new("The blue one.");
+    assert_eq!(change(&all.one, Change::Answer { answer }).await, 3);
+    assert_eq!(change(&all.two, Change::Resume).await, 4);
+    let state = all
+        .one
+        .sessions
+        .state(&all.ann, reference, &())
+        .await
+        .unwrap();
+    assert_eq!(state.json["answers"][0]["answer"], "The blue one.");
+    all.is_dense(&[&all.one, &all.two], 5);
+    assert!(all.numbers(&[&all.one, &all.two]).1.is_empty());
 }
 
 /// A process that stood still past its lease, at every point of a turn: what it says afterwards is in
