@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::*;
 use crate::session::{
     sections::TYPED,
-    typed::{Asked, Change, ChangeError, Changed, Given, Refusal, Text},
+    typed::{Asked, Change, ChangeError, Changed, Given, Life, Refusal, Text},
 };
 
 const ANY: Asked<'static> = Asked {
@@ -263,10 +263,76 @@ async fn parts_are_sealed_and_go_with_their_session() {
     assert!(!within(b"Miller") && within(b"/sp_"));
 
     sessions.close(&ann, &opened.reference).await.unwrap();
+    assert_eq!(parts(&house), 0);
+}
+
+/// How many parts the store has, of all sessions.
+fn parts(house: &House) -> u64 {
     let transaction = house.database.read().unwrap();
     let parts: redb::TableDefinition<'_, &str, &[u8]> = redb::TableDefinition::new("session_parts");
-    let left = transaction.open_table(parts).unwrap().len();
-    assert_eq!(left.unwrap(), 0);
+    transaction
+        .open_table(parts)
+        .map_or(0, |parts| parts.len().unwrap())
+}
+
+#[tokio::test]
+async fn what_is_refused_leaves_no_part() {
+    let (_dir, house, ann, opened) = scene().await;
+    let result = |call: &str, life: Option<Life>, text: String| Change::Result {
+        call: call.to_owned(),
+        tool: None,
+        life,
+        failed: None,
+        text: Some(Text::new(text)),
+    };
+    let point = |n: usize| Change::Checkpoint {
+        name: format!("p{n}"),
+    };
+    let kept = result("x", Some(Life::Archived), "kept".to_owned());
+    changed(&house, &ann, &opened, kept).await.unwrap();
+    for n in 0..16 {
+        changed(&house, &ann, &opened, point(n)).await.unwrap();
+    }
+    assert_eq!(parts(&house), 17);
+
+    let back = || result("x", Some(Life::Pending), "x".repeat(1 << 20));
+    let refused = changed(&house, &ann, &opened, back()).await;
+    let transition = Refusal::Transition("state");
+    assert!(matches!(refused, Err(ChangeError::Refused(why)) if why == transition));
+    let refused = changed(&house, &ann, &opened, point(16)).await;
+    let full = Refusal::Full("checkpoints");
+    assert!(matches!(refused, Err(ChangeError::Refused(why)) if why == full));
+    assert_eq!(parts(&house), 17);
+
+    // No room for one more result.
+    let long = Change::Update {
+        goal: Given::Value(Text::new("x".repeat(28_000))),
+        entities: Vec::new(),
+    };
+    changed(&house, &ann, &opened, long).await.unwrap();
+    let mut full = None;
+    for n in 0..31 {
+        let before = parts(&house);
+        let call = format!("{n:0100}");
+        let made = changed(&house, &ann, &opened, result(&call, None, "y".to_owned())).await;
+        if made.is_err() {
+            full = Some((made, before));
+            break;
+        }
+    }
+    let (refused, before) = full.unwrap();
+    let state = Refusal::Full("state");
+    assert!(matches!(refused, Err(ChangeError::Refused(why)) if why == state));
+    assert_eq!(parts(&house), before);
+
+    let refused = BookError::from(gatehouse_ledger::AppendError::Refused);
+    house.pages.break_next(refused.into());
+    let failed = changed(&house, &ann, &opened, result("x", None, "z".to_owned())).await;
+    assert!(matches!(
+        failed,
+        Err(ChangeError::Session(SessionError::Log))
+    ));
+    assert_eq!(parts(&house), before);
 }
 
 #[tokio::test]

@@ -6,7 +6,8 @@ use serde_json::Value;
 use zeroize::Zeroizing;
 
 use super::change::{By, Change, Noted, Refusal};
-use super::{LARGEST, Phases, parts, render, view};
+use super::parts::{self, Part};
+use super::{LARGEST, Phases, render, view};
 use crate::audit::{BuildError, Event, StateChange, Subject, Who};
 use crate::auth::Caller;
 use crate::session::{SessionError, Sessions, Turn, turn::Location};
@@ -95,8 +96,8 @@ impl Sessions {
         let before = turn.state.sections.clone();
         let made = Box::pin(self.make(&mut turn, caller, asked, change, phases)).await;
         match made {
-            Ok((changed, event)) => {
-                turn.keep_changed(event, before).await?;
+            Ok((changed, event, part)) => {
+                turn.keep_changed(event, before, part.as_ref()).await?;
                 Ok(changed)
             }
             Err(error) => {
@@ -106,7 +107,7 @@ impl Sessions {
         }
     }
 
-    /// Makes a change in the turn's state, and the record of it.
+    /// Makes a change in the turn's state, and the record of it, and puts the part that it needs.
     async fn make(
         &self,
         turn: &mut Turn,
@@ -114,7 +115,7 @@ impl Sessions {
         asked: Asked<'_>,
         change: Change,
         phases: &dyn Phases,
-    ) -> Result<(Changed, Event), ChangeError> {
+    ) -> Result<(Changed, Event, Option<Part>), ChangeError> {
         let mut typed = turn.state.typed()?;
         let expected = asked.expected;
         if expected.is_some_and(|versions| !versions.contains(&typed.version)) {
@@ -126,7 +127,7 @@ impl Sessions {
             agent: caller.agent.as_deref(),
             request: asked.request,
         };
-        let noted = turn.apply(&mut typed, change, by, phases).await?;
+        let (noted, part) = turn.apply(&mut typed, change, by, phases).await?;
         typed.version = typed.version.saturating_add(1);
         if typed.encode().len() > LARGEST {
             return Err(Refusal::Full("state").into());
@@ -139,7 +140,14 @@ impl Sessions {
             version: typed.version,
             n: noted.n,
         };
-        Ok((changed, event))
+        // Nothing refuses the change any more but the log or a store that fails.
+        if let Some(part) = &part
+            && let Err(error) = turn.put_part(part).await
+        {
+            turn.drop_part(part).await;
+            return Err(error.into());
+        }
+        Ok((changed, event, part))
     }
 
     async fn recorded(

@@ -1,4 +1,4 @@
-//! A change in a session's turn: the parts that it needs, the state that it makes, and the two writes
+//! A change in a session's turn: the state that it makes, the part that it needs, and the two writes
 //! that keep it.
 
 use std::time::Duration;
@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::artifacts::New;
 use super::change::{By, Change, Noted};
 use super::model::{Snapshot, ToolResult, Typed};
-use super::{ChangeError, Phases, Text, parts};
+use super::parts::{self, Part};
+use super::{ChangeError, Phases};
 use crate::audit::Event;
 use crate::session::{Fate, SessionError, Turn, sections::Sections};
 
@@ -14,14 +15,17 @@ use crate::session::{Fate, SessionError, Turn, sections::Sections};
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Turn {
+    /// Makes a change in a copy of the state. The part that this needs is not put yet: what is refused
+    /// leaves nothing behind.
     pub(super) async fn apply(
         &self,
         typed: &mut Typed,
         change: Change,
         by: By<'_>,
         phases: &dyn Phases,
-    ) -> Result<Noted, ChangeError> {
-        Ok(match change {
+    ) -> Result<(Noted, Option<Part>), ChangeError> {
+        let mut needed = None;
+        let noted = match change {
             Change::Update { goal, entities } => typed.update(goal, entities)?,
             Change::Phase { to } => typed.change_phase(&to, phases, false)?,
             Change::Error { text, call } => typed.note_error(text, call, by),
@@ -32,13 +36,17 @@ impl Turn {
                 failed,
                 text,
             } => {
-                let given = ToolResult::given(call, tool, by);
-                let given = self.put_result(typed, given, text.as_ref()).await?;
+                let mut given = ToolResult::given(call, tool, by);
+                if let Some(text) = &text {
+                    let part = typed.new_part(text.as_str().as_bytes())?;
+                    given.bytes = Some(text.len() as u64);
+                    given.part = Some(needed.insert(part).name.clone());
+                }
                 typed.set_result(given, life, failed)?.with(text)
             }
             Change::Checkpoint { name } => {
                 let snapshot = typed.snapshot().encode();
-                let part = self.put_part(typed, &snapshot).await?;
+                let part = needed.insert(typed.new_part(&snapshot)?).name.clone();
                 typed.add_checkpoint(&name, part, by)?
             }
             Change::Restore { name } => {
@@ -58,7 +66,9 @@ impl Turn {
                     author,
                     content: &content,
                 };
-                self.put_artifact(typed, new, by).await?
+                let part = typed.new_part(content.as_str().as_bytes())?;
+                let part = needed.insert(part).name.clone();
+                typed.add_artifact(new, part, by)?
             }
             Change::Evaluate {
                 name,
@@ -69,7 +79,8 @@ impl Turn {
             Change::Pause { question } => typed.ask(question, by)?,
             Change::Answer { answer } => typed.answer(answer, by)?,
             Change::Resume => typed.resume()?,
-        })
+        };
+        Ok((noted, needed))
     }
 
     async fn snapshot(&self, part: &str) -> Result<Snapshot, SessionError> {
@@ -77,40 +88,13 @@ impl Turn {
         Snapshot::decode(&bytes)
     }
 
-    async fn put_artifact(
-        &self,
-        typed: &mut Typed,
-        new: New<'_>,
-        by: By<'_>,
-    ) -> Result<Noted, ChangeError> {
-        typed.room_for_artifact(new.name)?;
-        let part = self
-            .put_part(typed, new.content.as_str().as_bytes())
-            .await?;
-        Ok(typed.add_artifact(new, part, by)?)
-    }
-
-    /// Keeps a result's text, if there is one.
-    async fn put_result(
-        &self,
-        typed: &mut Typed,
-        given: ToolResult,
-        text: Option<&Text>,
-    ) -> Result<ToolResult, ChangeError> {
-        let Some(text) = text else { return Ok(given) };
-        let part = self.put_part(typed, text.as_str().as_bytes()).await?;
-        Ok(ToolResult {
-            part: Some(part),
-            bytes: Some(text.len() as u64),
-            ..given
-        })
-    }
-
-    /// Writes a change and its record, and ends the turn. Both have it, durably, when this returns.
+    /// Writes a change and its record, and ends the turn. Both have it, durably, when this returns. A
+    /// change that was not made leaves no `part`.
     pub(super) async fn keep_changed(
         mut self,
         event: Event,
         before: Sections,
+        part: Option<&Part>,
     ) -> Result<(), SessionError> {
         match self.admit(event, || ()).await {
             Ok(()) => {
@@ -129,6 +113,9 @@ impl Turn {
                 };
                 if refused {
                     self.state.sections = before;
+                    if let Some(part) = part {
+                        self.drop_part(part).await;
+                    }
                 }
                 let _kept = self.release().await;
                 Err(unadmitted.error)

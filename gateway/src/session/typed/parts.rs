@@ -10,6 +10,12 @@ use zeroize::Zeroizing;
 use super::{ChangeError, Refusal, model::Typed};
 use crate::session::{SessionError, Shared, Turn, turn::Location};
 
+/// A part that has its name and is counted, and is still to be put.
+pub(super) struct Part {
+    pub(super) name: String,
+    plain: Zeroizing<Vec<u8>>,
+}
+
 /// Parts of one session, of all times. Each is one more use of the session's key, and these are kept
 /// free of the key's limit.
 pub(in crate::session) const MOST: u64 = 1 << 20;
@@ -40,29 +46,43 @@ fn context<'a>(location: &'a Location, subject: &'a [u8]) -> Context<'a> {
     }
 }
 
-impl Turn {
-    /// Seals a part and puts it where it stays. The state that names it is written after it.
-    pub(super) async fn put_part(
-        &self,
-        typed: &mut Typed,
-        plain: &[u8],
-    ) -> Result<String, ChangeError> {
-        let bytes = typed.part_bytes.saturating_add(plain.len() as u64);
-        if typed.parts >= MOST || bytes > TOTAL {
+/// What a part stands under in the store.
+fn place(location: &Location, part: &str) -> String {
+    format!("{}{part}", prefix(location))
+}
+
+impl Typed {
+    /// Names a part and counts it, if there is room. It is put once the state that names it is known
+    /// to be one that can be kept.
+    pub(super) fn new_part(&mut self, plain: &[u8]) -> Result<Part, ChangeError> {
+        let bytes = self.part_bytes.saturating_add(plain.len() as u64);
+        if self.parts >= MOST || bytes > TOTAL {
             return Err(Refusal::Full("parts").into());
         }
-        let part = random::name(PART).map_err(|error| SessionError::from(KeyError::from(error)))?;
-        let subject = subject(&self.location, &part);
-        let sealed = self
-            .keys
-            .seal()
-            .seal(&context(&self.location, &subject), plain)
-            .map_err(SessionError::from)?;
-        let name = format!("{}{part}", prefix(&self.location));
-        let put = self.shared.blobs.put(&name, sealed).await;
-        put.map_err(SessionError::from)?;
-        (typed.parts, typed.part_bytes) = (typed.parts + 1, bytes);
-        Ok(part)
+        let name = random::name(PART).map_err(|error| SessionError::from(KeyError::from(error)))?;
+        (self.parts, self.part_bytes) = (self.parts + 1, bytes);
+        let plain = Zeroizing::new(plain.to_vec());
+        Ok(Part { name, plain })
+    }
+}
+
+impl Turn {
+    /// Seals a part and puts it where it stays. The state that names it is written after it.
+    pub(super) async fn put_part(&self, part: &Part) -> Result<(), SessionError> {
+        let subject = subject(&self.location, &part.name);
+        let context = context(&self.location, &subject);
+        let sealed = self.keys.seal().seal(&context, &part.plain)?;
+        let name = place(&self.location, &part.name);
+        Ok(self.shared.blobs.put(&name, sealed).await?)
+    }
+
+    /// Takes a part away that no state names, and that no count knows of.
+    pub(super) async fn drop_part(&self, part: &Part) {
+        let name = place(&self.location, &part.name);
+        if let Err(error) = self.shared.blobs.remove(&name).await {
+            let session = self.location.reference.as_str();
+            tracing::warn!(session, %error, "a part that nothing names is left behind");
+        }
     }
 }
 
@@ -73,8 +93,7 @@ pub(super) async fn open(
     keys: &SessionKeys,
     part: &str,
 ) -> Result<Zeroizing<Vec<u8>>, SessionError> {
-    let name = format!("{}{part}", prefix(location));
-    let sealed = shared.blobs.get(&name).await?;
+    let sealed = shared.blobs.get(&place(location, part)).await?;
     let sealed = sealed.ok_or(SessionError::Damaged)?;
     let subject = subject(location, part);
     let context = context(location, &subject);
