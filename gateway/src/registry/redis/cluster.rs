@@ -125,10 +125,13 @@ impl Cluster {
         });
         let heir = heir.ok_or(LinkError::Unexpected)?;
         commands.insert(0, redis::cmd("ASKING"));
-        let mut answers = self.ask(&commands, heir).await?;
-        answers.remove(0);
-        finish(answers, replicas)
+        finish(behind_asking(self.ask(&commands, heir).await?), replicas)
     }
+}
+
+/// The answers behind the one to ASKING: none, if a node has answered nothing.
+fn behind_asking(answers: Vec<Value>) -> Vec<Value> {
+    answers.into_iter().skip(1).collect()
 }
 
 fn finish(mut answers: Vec<Value>, replicas: u32) -> Result<Value, LinkError> {
@@ -137,4 +140,24 @@ fn finish(mut answers: Vec<Value>, replicas: u32) -> Result<Value, LinkError> {
     }
     let answer = answers.pop().ok_or(LinkError::Unexpected)?;
     Ok(answer.extract_error()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_that_answers_too_little_is_an_error() {
+        let (asking, value) = (Value::Okay, Value::Int(7));
+        for few in [vec![], vec![asking.clone()]] {
+            for replicas in [0, 1] {
+                let finished = finish(behind_asking(few.clone()), replicas);
+                assert!(matches!(finished, Err(LinkError::Unexpected)));
+            }
+        }
+        let whole = behind_asking(vec![asking.clone(), value.clone()]);
+        assert_eq!(finish(whole, 0).unwrap(), value);
+        let confirmed = behind_asking(vec![asking, value.clone(), Value::Int(1)]);
+        assert_eq!(finish(confirmed, 1).unwrap(), value);
+    }
 }
