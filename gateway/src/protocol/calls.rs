@@ -2,8 +2,12 @@
 
 use gatehouse_redactor::json::Node;
 
+use super::{ChannelId, Memory};
+
 /// Results and calls of one request or reply that are told; no agent has as many at once.
 const MOST: usize = 64;
+/// The most bytes of an id that is kept; nobody takes note of longer ones.
+const ID: usize = 128;
 /// The most bytes of arguments that are told.
 const ARGUMENTS: usize = 1 << 10;
 
@@ -63,6 +67,15 @@ fn result(node: Node<'_>, id: &str) -> Option<Brought> {
     })
 }
 
+/// Keeps the id of a call in a stream, if there is room for one more.
+pub(super) fn note(memory: &mut Memory, channel: ChannelId, id: &str) {
+    let has_room = memory.calls.len() < MOST || memory.calls.contains_key(&channel);
+    // Some providers repeat the id in every fragment, and some leave it empty there.
+    if has_room && !id.is_empty() && id.len() <= ID {
+        memory.calls.insert(channel, id.to_owned());
+    }
+}
+
 /// The calls that a whole reply makes, with the arguments of those of the tool `asked`.
 pub fn called(root: Node<'_>, asked: &str) -> Vec<Called> {
     let messages = children(root.get("choices")).filter_map(|choice| choice.get("message"));
@@ -112,12 +125,53 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::protocol::{Anthropic, OpenAiChat, Protocol};
 
     fn results(messages: &Value) -> Vec<(String, bool)> {
         let body = json!({ "messages": messages }).to_string();
         let document = Document::parse(body.as_bytes(), &Limits::default()).unwrap();
         let found = brought(document.root()).into_iter();
         found.map(|it| (it.call, it.failed)).collect()
+    }
+
+    /// What two protocols keep of a stream's events.
+    fn kept(protocol: &dyn Protocol, events: impl Iterator<Item = Value>) -> Vec<String> {
+        let mut memory = Memory::default();
+        for event in events {
+            let event = event.to_string();
+            let document = Document::parse(event.as_bytes(), &Limits::default()).unwrap();
+            protocol.learn(document.root(), &mut memory);
+        }
+        memory.calls.into_values().collect()
+    }
+
+    #[test]
+    fn a_stream_has_no_more_calls_than_a_whole_reply_and_no_long_ids() {
+        let openai = |(index, id): (usize, String)| {
+            let call = json!({"index": index, "id": id, "function": {"name": "f"}});
+            json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]})
+        };
+        let anthropic = |(index, id): (usize, String)| {
+            let block = json!({"type": "tool_use", "id": id, "name": "f"});
+            json!({"type": "content_block_start", "index": index, "content_block": block})
+        };
+        let many = || (0..1000).map(|n| (n, format!("c{n}")));
+        // The first fragment names the call, and a later one says nothing, or too much.
+        let odd = || {
+            [
+                (0, "c".to_owned()),
+                (0, String::new()),
+                (0, "x".repeat(ID + 1)),
+            ]
+            .into_iter()
+            .chain([(1, "y".repeat(ID + 1)), (2, "z".repeat(ID))])
+        };
+        let expected = ["c".to_owned(), "z".repeat(ID)];
+        let first: Vec<_> = many().take(MOST).map(|(_, id)| id).collect();
+        assert_eq!(kept(&OpenAiChat, many().map(openai)), first);
+        assert_eq!(kept(&Anthropic, many().map(anthropic)), first);
+        assert_eq!(kept(&OpenAiChat, odd().map(openai)), expected);
+        assert_eq!(kept(&Anthropic, odd().map(anthropic)), expected);
     }
 
     fn calls(reply: &Value) -> Vec<Called> {

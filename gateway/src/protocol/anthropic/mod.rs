@@ -68,7 +68,7 @@ impl Protocol for Anthropic {
         if kind(block).as_deref() == Some("tool_use")
             && let Some(id) = block.get("id").and_then(|id| id.text())
         {
-            memory.calls.insert(channel, id.into_owned());
+            super::calls::note(memory, channel, &id);
         }
     }
 

@@ -106,9 +106,8 @@ impl Protocol for OpenAiChat {
                 if let Some(name) = named.and_then(|named| named.get("name")?.text()) {
                     super::name_tool(memory, channel, &name);
                 }
-                // Some providers repeat it in every fragment.
                 if let Some(id) = call.get("id").and_then(|id| id.text()) {
-                    memory.calls.insert(channel, id.into_owned());
+                    super::calls::note(memory, channel, &id);
                 }
             }
             if let Some(name) = delta
