@@ -3,10 +3,10 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 
 use crate::columns::Column;
-use crate::fnv;
 use crate::json::is_field_name;
 use crate::people;
 use crate::rules;
@@ -32,24 +32,47 @@ pub(crate) struct Key {
 }
 
 thread_local! {
-    static KEPT: RefCell<HashMap<Box<str>, Rc<Key>, fnv::Build>> = RefCell::default();
+    static KEPT: RefCell<Kept> = RefCell::default();
+}
+
+/// What a thread keeps of the keys that it has seen. A key that looks like the name of a field may be
+/// a person's all the same, and the next text may be another tenant's: so no key is kept, but 128 bits
+/// of it under random keys of this process, from which nobody can tell it.
+#[derive(Default)]
+struct Kept {
+    /// The two halves, of different keys.
+    hashes: (RandomState, RandomState),
+    keys: HashMap<(u64, u64), Rc<Key>>,
+}
+
+impl Kept {
+    fn mark(&self, key: &str) -> (u64, u64) {
+        (self.hashes.0.hash_one(key), self.hashes.1.hash_one(key))
+    }
+
+    fn get(&self, key: &str) -> Option<Rc<Key>> {
+        self.keys.get(&self.mark(key)).cloned()
+    }
+
+    fn keep(&mut self, key: &str, read: &Rc<Key>) {
+        if self.keys.len() >= MOST {
+            self.keys.clear();
+        }
+        self.keys.insert(self.mark(key), Rc::clone(read));
+    }
 }
 
 impl Key {
-    /// What this key says. Only names of fields are kept: other keys may be personal.
+    /// What this key says. Only names of fields are kept: other keys seldom come again.
     pub(crate) fn of(key: &str) -> Rc<Self> {
-        if let Some(known) = KEPT.with_borrow(|kept| kept.get(key).cloned()) {
+        if !is_field_name(key) {
+            return Rc::new(Self::read(key));
+        }
+        if let Some(known) = KEPT.with_borrow(|kept| kept.get(key)) {
             return known;
         }
         let read = Rc::new(Self::read(key));
-        if is_field_name(key) {
-            KEPT.with_borrow_mut(|kept| {
-                if kept.len() >= MOST {
-                    kept.clear();
-                }
-                kept.insert(key.into(), Rc::clone(&read));
-            });
-        }
+        KEPT.with_borrow_mut(|kept| kept.keep(key, &read));
         read
     }
 
@@ -61,6 +84,38 @@ impl Key {
             cue: rules::names_value(key),
             column: Column::named(key).filter(|it| !it.needs_person()),
             lists: context::listed_in(key),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_found_again_and_is_no_text() {
+        let first = Key::of("alice_johnson");
+        assert!(Rc::ptr_eq(&first, &Key::of("alice_johnson")));
+        assert!(!Rc::ptr_eq(&first, &Key::of("alice_johnsen")));
+        let spaced = Key::of("alice johnson");
+        assert!(!Rc::ptr_eq(&spaced, &Key::of("alice johnson")), "no field");
+        // The type says that there is no room for a key.
+        let marks = |kept: &Kept| kept.keys.keys().copied().collect::<Vec<(u64, u64)>>();
+        let marks = KEPT.with_borrow(marks);
+        assert_eq!(marks.len(), 2);
+        // Nor can the marks be worked out elsewhere.
+        let other = Kept::default();
+        assert!(!marks.contains(&other.mark("alice_johnson")));
+        let (one, two) = other.mark("alice_johnson");
+        assert_ne!(one, two);
+    }
+
+    #[test]
+    fn no_more_are_kept_than_allowed() {
+        for n in 0..1000 {
+            let key = format!("field_{n}");
+            assert_eq!(Key::of(&key).secret, Key::read(&key).secret);
+            assert!(KEPT.with_borrow(|kept| kept.keys.len()) <= MOST);
         }
     }
 }
