@@ -26,6 +26,22 @@ pub(crate) fn holds_value(key: &str) -> bool {
             .is_some_and(|kind| TYPES.contains(&kind))
 }
 
+/// Stands for the name of a value that is said to be secret.
+pub(crate) const SECRET: &str = "password";
+
+/// Whether such a key says, if it is true, that the value beside it is secret.
+pub(crate) fn marks_secret(key: &str) -> bool {
+    const MARKS: &[&str] = &[
+        "sensitive",
+        "issensitive",
+        "secret",
+        "issecret",
+        "secure",
+        "issecure",
+    ];
+    key.len() <= LONGEST_KEY && MARKS.contains(&folded(key).as_str())
+}
+
 /// Whether such a key may hold the name of what stands beside it: `name`, `ParameterKey`, `label`.
 pub(crate) fn holds_name(key: &str) -> bool {
     if key.len() > LONGEST_KEY {

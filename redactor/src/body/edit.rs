@@ -186,7 +186,11 @@ impl Search<'_> {
     pub(crate) fn key<'d>(&self, node: Node<'d>) -> Option<Cow<'d, str>> {
         let keyed = keyed(node)?;
         let own = keyed.key()?;
-        let named = pair::holds_value(&own).then(|| self.named(keyed));
+        let named = || {
+            let marked = || marked(keyed).then(|| pair::SECRET.to_owned());
+            self.named(keyed).or_else(marked).or_else(|| around(keyed))
+        };
+        let named = pair::holds_value(&own).then(named);
         Some(named.flatten().map_or(own, Cow::Owned))
     }
 
@@ -318,6 +322,21 @@ pub(super) fn document_in(text: &str) -> Option<Document<'_>> {
     let begins = text.trim_start().starts_with(['{', '[', '"']);
     let read = begins.then(|| Document::parse(text.as_bytes(), &Limits::default()));
     read?.ok()
+}
+
+/// Whether a field beside a value says that it is secret: `"sensitive": true`.
+fn marked(value: Node<'_>) -> bool {
+    let beside = value.parent().into_iter().flat_map(Node::children);
+    beside.take(MOST_BESIDE).any(|node| {
+        let says = || node.key().is_some_and(|key| pair::marks_secret(&key));
+        node.kind() == Kind::Bool && node.raw() == b"true" && says()
+    })
+}
+
+/// The name that the object around a value stands under: `"db_password": {"value": …}`.
+fn around(value: Node<'_>) -> Option<String> {
+    let key = value.parent()?.key()?;
+    pair::name(&key).map(str::to_owned)
 }
 
 /// The value that has a key: this one, or the array around it.

@@ -41,7 +41,7 @@ const FORM: usize = 24;
 const LOGIN: usize = 96;
 
 const CLIENT: &str = r#"(?:mysql|mysqldump|mysqladmin|mariadb|redis-cli|sshpass|mongosh?)(?: [^\n|;&]{0,120})? -(?:p|a )["']?"#;
-const QUOTED: &str = r#"(?i)(?:pass(?:word|wd|phrase|code)|passwort|pwd|userpwd|proxyuserpwd|keypasswd|proxypassword|x?oauth2_bearer|secret|(?:api|auth|access)_?(?:key|token)|securestring)["']?\)?[ \t]{0,4}(?:[,(]|[!=]={1,2}|: ?(?:&'static )?[a-z]{1,12} ?=|or)?[ \t]{0,4}"#;
+const QUOTED: &str = r#"(?i)(?:pass(?:word|wd|phrase|code)|passwort|pwd|userpwd|proxyuserpwd|keypasswd|proxypassword|x?oauth2_bearer|secret|(?:api|auth|access)_?(?:key|token)|securestring|identified(?: with [a-z0-9_]{1,32})? by)["']?\)?[ \t]{0,4}(?:[,(]|[!=]={1,2}|: ?(?:&'static )?[a-z]{1,12} ?=|or)?[ \t]{0,4}"#;
 
 /// What is called with a name and a password for HTTP.
 pub(super) const CALLERS: Cues = Cues::new(7, &["curl", "wget", "http", "https"]);
@@ -282,6 +282,8 @@ mod tests {
             "curl -u lena:hunter2x https://x",
             "- name: DB_PASSWORD\n  value: hunter2x\n",
             "DB_PASS=hunter2x",
+            "CREATE USER app IDENTIFIED BY 'hunter2x';",
+            "alter user app identified with caching_sha2_password by 'hunter2x'",
             "ID:master/PASS:hunter2x",
         ] {
             found(text, "PASSWORD", &["hunter2x"]);

@@ -110,6 +110,7 @@ const PASSWORD_KEYS: &[&str] = &[
     "pwd",
     "passcode",
     "passwort",
+    "securestring",
     "pass",
     "pw",
     "pswd",
@@ -144,12 +145,17 @@ const TOKEN_KEYS: &[&str] = &[
     "authorization",
 ];
 
+/// Headers whose values open a session (RFC 6265).
+const COOKIES: &[&str] = &["cookie"];
 /// `STRIPE_KEY`: opens something if a generator wrote its value.
 const BARE_KEYS: &[&str] = &["key"];
 
 /// Whether a key says that its whole value is a secret, or may be one.
 pub(crate) fn names_secret(key: &str) -> bool {
-    ends_with(key, PASSWORD_KEYS) || ends_with(key, TOKEN_KEYS) || ends_with(key, BARE_KEYS)
+    ends_with(key, PASSWORD_KEYS)
+        || ends_with(key, TOKEN_KEYS)
+        || ends_with(key, BARE_KEYS)
+        || ends_with(key, COOKIES)
 }
 
 /// Whether a key could be the name of a secret in front of `=`, so that its value has to be read
@@ -193,6 +199,9 @@ pub(crate) fn under_key(key: &str, value: &str) -> Option<(Label, u8)> {
         let words = value.split(' ').count();
         let secret = worth >= Worth::Word && !echoes(value) && words <= 6;
         return secret.then_some((Label::PASSWORD, 88));
+    }
+    if ends_with(key, COOKIES) && value.contains('=') {
+        return Some((Label::API_KEY, 88));
     }
     if !ends_with(key, TOKEN_KEYS) {
         return is_bare_key(value).then_some((Label::API_KEY, 82));
@@ -274,9 +283,16 @@ pub(super) fn is_number(value: &str) -> bool {
 }
 
 /// A path or an address rather than a secret.
+/// `src/token`: what is generated has digits or capitals.
+fn is_path_of_words(value: &str) -> bool {
+    let word = |b: u8| b.is_ascii_lowercase() || matches!(b, b'/' | b'-' | b'_' | b'.' | b'*');
+    value.contains('/') && value.bytes().all(word)
+}
+
 pub(super) fn looks_like_place(value: &str) -> bool {
     value.starts_with(['/', '.', '~', '@', ':'])
         || value.contains("://")
+        || is_path_of_words(value)
         // Slashes in a row are zeros in base64.
         || value.split('/').filter(|part| !part.is_empty()).count() > 5
         || value.rsplit('.').next().is_some_and(|ending| {

@@ -15,6 +15,10 @@ const PIN: &str = r"(?i)pin(?: ?code| ?number| ?no\.?)?(?: is)? ?[:= ] ?";
 /// Bytes behind such a cue in which the figures and their border stand.
 const FIGURES: usize = 8;
 
+/// The three or four figures that a card shows beside its number (ISO/IEC 7813 calls them none; the
+/// schemes CVV2, CVC2, CID), which nobody may keep (PCI DSS 4.0, 3.3.1).
+const CARD_CODE: &str = r#"(?i)(?:(?:card )?(?:cvv|cvc|cvn|csc)2?(?: code)?|card[ _-](?:security|verification)[ _-](?:code|value|number))(?:\\?["'`])?(?: is|[ \t]{0,2}[:=])?[ \t]{0,2}(?:\\?["'`])?"#;
+
 /// `the signing key 9fK2…`: the value right behind its name.
 const KEY: &str = r"(?i)(?:signing|api|access|secret|encryption|private|master|auth|deploy|service|session|refresh|bot|admin) (?:key|token|secret) ";
 
@@ -30,6 +34,13 @@ pub(super) fn rules() -> Vec<Rule> {
             PIN,
             (Left::Token, Tail::Near(FIGURES)),
             pin,
+        ),
+        checked(
+            "card-code",
+            Label::PASSWORD,
+            CARD_CODE,
+            (Left::Token, Tail::Near(FIGURES)),
+            card_code,
         ),
         checked("password-with", Label::PASSWORD, WITH, told, password),
     ]
@@ -89,6 +100,25 @@ fn pin(candidate: &Candidate<'_>) -> Option<Hit> {
     })
 }
 
+fn card_code(candidate: &Candidate<'_>) -> Option<Hit> {
+    let rest = candidate.text.get(candidate.head..candidate.end)?;
+    let figures = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let next = rest.as_bytes().get(figures);
+    let ends = next.is_none_or(|b| !b.is_ascii_alphanumeric() && !b"_-".contains(b));
+    // `cvv 2.1` is a release.
+    let decimal = rest.get(figures..).is_some_and(|rest| {
+        let mut bytes = rest.bytes();
+        bytes.next() == Some(b'.') && bytes.next().is_some_and(|b| b.is_ascii_digit())
+    });
+    ((3..=4).contains(&figures) && ends && !decimal).then_some(Hit {
+        start: candidate.head,
+        end: candidate.head + figures,
+        label: Label::PASSWORD,
+        score: 84,
+        certain: false,
+    })
+}
+
 fn token(candidate: &Candidate<'_>) -> Option<Hit> {
     let random = Worth::of(candidate.value) == Worth::Random;
     random
@@ -99,6 +129,20 @@ fn token(candidate: &Candidate<'_>) -> Option<Hit> {
 #[cfg(test)]
 mod tests {
     use crate::rules::testing::{found, nothing};
+
+    #[test]
+    fn codes_of_cards() {
+        for text in [
+            "cvv: 123",
+            "CVC2 is 123, exp",
+            "{\"cvv\":\"123\"}",
+            "card_security_code=123",
+            "the card verification value 123.",
+        ] {
+            found(text, "PASSWORD", &["123"]);
+        }
+        nothing("cvv 12345 and cvv: 12 and cvc 123.4 and cvv_123");
+    }
 
     #[test]
     fn told_in_a_sentence() {

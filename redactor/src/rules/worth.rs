@@ -87,10 +87,24 @@ const STANDINS: &[&str] = &[
     "ok",
 ];
 
+/// `^7.0.2`, `~1.4`, `>= 3.1`: versions of a package.
+fn is_range(value: &str) -> bool {
+    let version = value.trim_start_matches(['^', '~', '<', '>', '=']);
+    let marks = value.len() - version.len();
+    let numbers = version.trim_start().split_once('.');
+    let numbers = numbers.is_some_and(|(major, minor)| {
+        major.bytes().all(|b| b.is_ascii_digit())
+            && !major.is_empty()
+            && minor.starts_with(|c: char| c.is_ascii_digit())
+    });
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-.+ <>=|^~*".contains(&b);
+    (1..=2).contains(&marks) && numbers && version.bytes().all(plain)
+}
+
 impl Worth {
     /// Judges by shape alone.
     pub(super) fn of(value: &str) -> Self {
-        if stands_in(value) || is_code(value) {
+        if stands_in(value) || is_code(value) || is_range(value) {
             return Worth::Placeholder;
         }
         if is_identifier(value) {

@@ -397,6 +397,23 @@ fn a_name_beside_a_value_is_its_key() {
             "hunter2x9",
         ),
         (
+            r#"{"Name":"/prod/x","Type":"SecureString","Value":"hunter2x9"}"#,
+            "hunter2x9",
+        ),
+        (
+            r#"{"x":{"sensitive":true,"value":"hunter2x9"}}"#,
+            "hunter2x9",
+        ),
+        (
+            r#"{"parameters":{"adminPassword":{"value":"hunter2x9"}}}"#,
+            "hunter2x9",
+        ),
+        (
+            r#"{"cookie":"theme=dark; x=abc123"}"#,
+            "theme=dark; x=abc123",
+        ),
+        (r#"{"cvv":"123"}"#, "123"),
+        (
             r#"{"label":"Date of birth","values":["1990-01-02"]}"#,
             "1990-01-02",
         ),
@@ -412,6 +429,12 @@ fn a_name_beside_a_value_is_its_key() {
     ] {
         let out = redact(&mut session, json);
         assert_eq!(out, json.replace(value, &token(&session, value)), "{json}");
+    }
+    for other in [
+        r#"{"dependencies":{"minipass":"^7.0.2","pass":">=1.2 <2","bypass":"~0.3.1-rc.1"}}"#,
+        r#"{"paths":{"@token":["src/token"]},"x":{"sensitive":false,"value":"fast2x9"}}"#,
+    ] {
+        assert_eq!(redact(&mut session, other), other);
     }
     let other = r#"{"name":"password","content":"fast2x9","items":[{"value":"slow2x9"}]}"#;
     assert_eq!(redact(&mut session, other), other);
