@@ -79,10 +79,12 @@ impl Typed {
             goal,
             entities,
             results,
-            other: _,
+            other,
         } = snapshot;
         (self.phase, self.goal) = (phase, goal);
         (self.entities, self.results) = (entities, results);
+        // A later release put them into the snapshot to have them put back.
+        self.other.extend(other);
         Ok(Noted {
             n: Some(n),
             from,

@@ -84,6 +84,28 @@ fn what_a_later_minor_schema_added_is_written_back() {
 }
 
 #[test]
+fn what_a_later_minor_schema_put_into_a_checkpoint_is_put_back() {
+    let mut typed = decode(&section(7, 0, &later()));
+    let point = |typed: &mut Typed| typed.add_checkpoint("p", "sp_1".to_owned(), by(1));
+    assert!(point(&mut typed).is_ok());
+    let kept = br#"{"goal":"back","spirit":[3],"plan":{"depth":2}}"#;
+    let snapshot = Snapshot::decode(kept).ok().unwrap();
+    typed.phase = None;
+    assert!(typed.restore("p", snapshot, &()).is_ok());
+    let json: Value = serde_json::from_slice(&typed.encode()[3..]).unwrap();
+    assert_eq!(
+        (&json["goal"], &json["plan"]["depth"]),
+        (&json!("back"), &json!(2))
+    );
+    assert_eq!(json["spirit"], json!([3]));
+    // One that this release made says nothing of what it does not know.
+    let own = typed.snapshot();
+    assert!(typed.restore("p", own, &()).is_ok());
+    let again: Value = serde_json::from_slice(&typed.encode()[3..]).unwrap();
+    assert_eq!(again, json);
+}
+
+#[test]
 fn a_later_major_schema_is_refused() {
     let of = |major: u8| {
         let mut bytes = section(0, 0, &json!({"version": 1}));
