@@ -124,6 +124,13 @@ impl CallerKeys {
             .find_map(|key| current.get(&key.lookup().mac(PURPOSE, &[token])).cloned())
     }
 
+    /// Whether there is a key of which this is the token's digest, and it is not revoked.
+    pub(super) fn are_good(&self, token_digest: &[u8; 32]) -> bool {
+        let current = self.current.load();
+        let record = current.get(token_digest);
+        record.is_some_and(|record| record.revoked_us.is_none())
+    }
+
     /// Whether others may have changed keys so long ago that nobody can be let in by these.
     pub(super) fn are_stale(&self) -> bool {
         let since = self.read_us.load(Ordering::Relaxed);

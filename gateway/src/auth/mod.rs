@@ -71,6 +71,7 @@ impl AuthError {
 }
 
 /// Turns the head of a request into its caller.
+#[derive(Clone)]
 pub struct Authenticator {
     keys: Arc<CallerKeys>,
 }
@@ -84,6 +85,11 @@ impl Authenticator {
     /// Reads the keys again and again while others may change them, until it is dropped.
     pub async fn keep_fresh(&self) {
         self.keys.keep_fresh().await;
+    }
+
+    /// Whether somebody who was let in would be let in still: the key is not revoked meanwhile.
+    pub fn still_lets_in(&self, caller: &Caller) -> bool {
+        !self.keys.are_stale() && self.keys.are_good(&caller.token_digest)
     }
 
     /// The caller whose key stands in `Authorization: Bearer` or `x-api-key`. Both may be there if

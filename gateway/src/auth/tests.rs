@@ -151,7 +151,9 @@ async fn revoked_at_once_and_for_good() {
     let house = house().await;
     let (token, record) = house.keys.create(new("one")).await.unwrap();
     let headers = head(&[("authorization", &bearer(&token))]);
+    assert!(house.auth.still_lets_in(&record.caller));
     let revoked = house.keys.revoke("one").await.unwrap();
+    assert!(!house.auth.still_lets_in(&record.caller));
     assert_eq!(revoked.revoked_us, Some(1_000_000));
     assert_eq!(
         house.auth.authenticate(&headers).err(),

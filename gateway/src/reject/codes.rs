@@ -94,6 +94,8 @@ codes! {
     NameMalformed = "name_malformed", 400, Caller, Retry::No, "A name or id is not spelled as the protocol asks for";
     /// A parameter that would carry the reply's text past the search.
     ParameterRefused = "parameter_refused", 400, Policy, Retry::No, "The policy does not allow this parameter";
+    /// The caller is told of as many turns at a time as one may be.
+    ProgressLimited = "progress_limited", 429, Caller, Retry::After(1), "Too many streams of progress at a time";
     /// The provider did not accept the gateway's own key.
     ProviderAuthentication = "provider_authentication", 502, Gateway, Retry::No, "The provider did not accept the gateway's key";
     /// The provider reported an error of its own.

@@ -51,7 +51,7 @@ pub use find::SessionView;
 pub use framing::{Fate, Late, Unadmitted};
 pub use journal::Journal;
 pub use outbox::Offer;
-pub use progress::{Doing, Progress, Reporting, TurnProgress};
+pub use progress::{Doing, Progress, Reporting, STREAMS, TurnProgress, Watching};
 pub use replay::Logged;
 pub use state::{SessionState, SignedBlocks};
 pub use turn::Turn;

@@ -13,9 +13,15 @@ use parking_lot::Mutex;
 use super::{SessionError, Sessions};
 use crate::auth::Caller;
 
-/// Turns by the references of their sessions.
+/// The most streams of progress that one principal has at a time.
+pub const STREAMS: usize = 16;
+
+/// Turns by the references of their sessions, and who is told of them.
 #[derive(Default)]
-pub(super) struct Board(Mutex<HashMap<String, Arc<Counts>>>);
+pub(super) struct Board {
+    turns: Mutex<HashMap<String, Arc<Counts>>>,
+    watchers: Mutex<HashMap<String, usize>>,
+}
 
 struct Counts {
     request: String,
@@ -47,7 +53,7 @@ impl Reporting {
 
 impl Drop for Reporting {
     fn drop(&mut self) {
-        let mut turns = self.sessions.shared.board.0.lock();
+        let mut turns = self.sessions.shared.board.turns.lock();
         let mine = |there: &Arc<Counts>| Arc::ptr_eq(there, &self.counts);
         if turns.get(&self.reference).is_some_and(mine) {
             turns.remove(&self.reference);
@@ -102,7 +108,7 @@ impl Sessions {
             events: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
         });
-        let mut turns = self.shared.board.0.lock();
+        let mut turns = self.shared.board.turns.lock();
         turns.insert(reference.to_owned(), Arc::clone(&counts));
         drop(turns);
         Reporting {
@@ -122,26 +128,66 @@ impl Sessions {
         reference: &str,
     ) -> Result<Progress, SessionError> {
         let (_, loaded) = self.find_own(caller, reference).await?;
-        let counts = self.shared.board.0.lock().get(reference).cloned();
+        let turn = self.turn_here(reference);
         // Of a store that is this process's alone, the board knows all turns; what the row says is then
         // one that a crash cut short.
         let elsewhere = loaded.held && self.shared.store.shared();
-        let doing = match (elsewhere || counts.is_some(), loaded.state.is_paused()?) {
+        let doing = match (elsewhere || turn.is_some(), loaded.state.is_paused()?) {
             (true, _) => Doing::Running,
             (false, true) => Doing::Paused,
             (false, false) => Doing::Idle,
         };
-        let turn = counts.map(|counts| TurnProgress {
-            request: counts.request.clone(),
-            started_us: counts.started_us,
-            replying: counts.replying.load(Ordering::Relaxed),
-            events: counts.events.load(Ordering::Relaxed),
-            bytes: counts.bytes.load(Ordering::Relaxed),
-        });
         Ok(Progress {
             doing,
             steps: loaded.state.steps,
             turn,
         })
+    }
+
+    /// How far a session's turn is, if it is one of this process. Nothing is read, and nobody asked
+    /// whose it is.
+    pub fn turn_here(&self, reference: &str) -> Option<TurnProgress> {
+        let counts = self.shared.board.turns.lock().get(reference).cloned()?;
+        Some(TurnProgress {
+            request: counts.request.clone(),
+            started_us: counts.started_us,
+            replying: counts.replying.load(Ordering::Relaxed),
+            events: counts.events.load(Ordering::Relaxed),
+            bytes: counts.bytes.load(Ordering::Relaxed),
+        })
+    }
+
+    /// Begins to tell a caller of a turn again and again; `None` if it is told of [`STREAMS`] already.
+    pub fn watch(&self, caller: &Caller) -> Option<Watching> {
+        let principal = caller.principal();
+        let mut watchers = self.shared.board.watchers.lock();
+        let count = watchers.entry(principal.clone()).or_default();
+        if *count >= STREAMS {
+            return None;
+        }
+        *count += 1;
+        let sessions = self.clone();
+        Some(Watching {
+            sessions,
+            principal,
+        })
+    }
+}
+
+/// A caller that is told of a turn, until this is dropped.
+pub struct Watching {
+    sessions: Sessions,
+    principal: String,
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let mut watchers = self.sessions.shared.board.watchers.lock();
+        if let Some(count) = watchers.get_mut(&self.principal) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                watchers.remove(&self.principal);
+            }
+        }
     }
 }

@@ -5,18 +5,24 @@ use std::time::Duration;
 use http::Response;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::sync::mpsc::Sender;
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use super::object;
-use crate::auth::Caller;
+use crate::auth::{Authenticator, Caller};
 use crate::clock::rfc3339;
 use crate::pipeline::{Authenticated, Cause, Gateway};
-use crate::session::{Doing, Progress, Sessions};
+use crate::reject::Code;
+use crate::session::{Doing, Progress, Sessions, Watching};
 use crate::wire::body::{Part, ReplyBody};
 use crate::wire::sse;
 
 /// Between two looks of a stream.
 const LOOK: Duration = Duration::from_millis(500);
+/// Between two readings of the store: meanwhile there is only what this process knows by itself.
+const READ: Duration = Duration::from_secs(2);
+/// How long the end of a stream waits for a reader who has left all events untaken.
+const LAST: Duration = Duration::from_secs(1);
 /// Events that a slow reader may leave untaken; more end its stream.
 const DEPTH: usize = 4;
 
@@ -34,8 +40,12 @@ pub(super) async fn answer(
     if !accepted.any(|value| value.contains("text/event-stream")) {
         return Ok(object(&told(reference, &progress)));
     }
+    let watching = gateway.sessions.watch(request.caller());
+    let watching = watching.ok_or(Code::ProgressLimited)?;
     let (sender, body) = ReplyBody::channel(DEPTH);
     let story = Story {
+        _watching: watching,
+        authenticator: gateway.authenticator.clone(),
         sessions: gateway.sessions.clone(),
         caller: request.caller().clone(),
         reference: reference.to_owned(),
@@ -56,16 +66,18 @@ pub(super) async fn answer(
 
 /// A stream of progress: one event for each change, until the turn is over or an exchange could be.
 struct Story {
+    _watching: Watching,
+    authenticator: Authenticator,
     sessions: Sessions,
     caller: Caller,
     reference: String,
-    sender: tokio::sync::mpsc::Sender<Part>,
+    sender: Sender<Part>,
     until: Instant,
 }
 
 impl Story {
     async fn tell(self, first: Progress) {
-        let mut last = first;
+        let (mut last, mut read) = (first, Instant::now());
         let mut changed = true;
         loop {
             let event = match changed {
@@ -88,16 +100,41 @@ impl Story {
                 () = self.sender.closed() => return,
                 () = sleep_until(next) => {}
             }
-            // Closed, or out of reach: there is nothing more to tell.
-            let Ok(now) = self.sessions.progress(&self.caller, &self.reference).await else {
+            // Revoked, closed, or out of reach: there is nothing more to tell.
+            let Some(now) = self.look(&last, &mut read).await else {
                 break;
             };
             changed = now != last;
             last = now;
         }
-        // An empty part ends the transfer cleanly.
-        let _ended = self.sender.send(Ok(bytes::Bytes::new())).await;
+        end(&self.sender).await;
     }
+
+    /// How far it is now. `read` is when the store was asked last.
+    async fn look(&self, last: &Progress, read: &mut Instant) -> Option<Progress> {
+        if !self.authenticator.still_lets_in(&self.caller) {
+            return None;
+        }
+        if read.elapsed() < READ {
+            let known = last.turn.as_ref().map(|turn| turn.request.as_str());
+            let turn = self.sessions.turn_here(&self.reference);
+            // A turn that has begun or ended meanwhile is read of at once.
+            if turn.as_ref().map(|turn| turn.request.as_str()) == known {
+                return Some(Progress {
+                    turn,
+                    ..last.clone()
+                });
+            }
+        }
+        *read = Instant::now();
+        let asked = self.sessions.progress(&self.caller, &self.reference);
+        asked.await.ok()
+    }
+}
+
+/// Ends the transfer cleanly, by an empty part, or breaks it off for a reader who takes nothing.
+async fn end(sender: &Sender<Part>) {
+    let _ended = timeout(LAST, sender.send(Ok(bytes::Bytes::new()))).await;
 }
 
 fn told(reference: &str, progress: &Progress) -> Value {
@@ -121,4 +158,20 @@ fn told(reference: &str, progress: &Progress) -> Value {
         "steps": progress.steps,
         "turn": turn,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_waits_for_no_reader_that_takes_nothing() {
+        let (sender, mut parts) = tokio::sync::mpsc::channel::<Part>(1);
+        end(&sender).await;
+        let began = Instant::now();
+        end(&sender).await;
+        assert_eq!(began.elapsed(), LAST);
+        assert!(parts.try_recv().is_ok_and(|part| part.is_ok()));
+        assert!(parts.try_recv().is_err(), "not a clean end");
+    }
 }

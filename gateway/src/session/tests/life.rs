@@ -347,3 +347,15 @@ async fn a_key_past_its_limit_seals_no_more() {
         1
     );
 }
+
+#[tokio::test]
+async fn a_principal_has_so_many_streams_of_progress_and_no_more() {
+    let (_dir, house, ann, _) = scene().await;
+    let watch = |caller: &Caller| house.sessions.watch(caller);
+    let mut all: Vec<_> = (0..STREAMS).map(|_| watch(&ann).unwrap()).collect();
+    assert!(watch(&ann).is_none());
+    assert!(watch(&caller("bob", "t")).is_some(), "each for itself");
+    all.pop();
+    let again = watch(&ann);
+    assert!(again.is_some() && watch(&ann).is_none());
+}
