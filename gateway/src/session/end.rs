@@ -138,12 +138,14 @@ impl Sessions {
         Ok(swept)
     }
 
-    /// A row that the store has let go by itself leaves only its key to be destroyed.
+    /// A row that the store has let go by itself leaves its key and its parts. Its name goes last: by it
+    /// a sweep finds what the one before could not take away.
     async fn end_past_its_time(&self, location: Location) -> Result<(), SessionError> {
         match self.end(location.clone(), SessionEnding::Expired).await {
             Err(SessionError::NotFound(_)) => {
                 self.destroy_key(&location).await?;
-                Ok(self.shared.blobs.remove(&prefix(&location)).await?)
+                self.shared.blobs.remove(&prefix(&location)).await?;
+                Ok(self.shared.store.forget(&location.name).await?)
             }
             done => done,
         }

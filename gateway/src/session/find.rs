@@ -39,7 +39,7 @@ pub(super) struct Loaded {
     pub(super) expires_us: i64,
     /// Whether that was over when it was read, by the store's clock.
     pub(super) expired: bool,
-    /// Whether a turn was under way when it was last written.
+    /// Whether a turn was under way when it was last written, whose lease has not run out.
     pub(super) held: bool,
     /// The store has lost a part of it: it is not gone on with.
     pub(super) set_aside: bool,
@@ -97,7 +97,7 @@ impl Sessions {
             version: row.version,
             expires_us: row.expires_us,
             expired: row.expired(),
-            held: row.holder != 0,
+            held: row.holder != 0 && row.leased,
         }))
     }
 

@@ -40,7 +40,7 @@ fn decode(row: &[u8]) -> Result<Sealed, StoreError> {
 
 #[async_trait]
 impl Blobs for EmbeddedBlobs {
-    async fn put(&self, name: &str, part: Sealed) -> Result<(), StoreError> {
+    async fn put(&self, name: &str, part: Sealed, _: i64) -> Result<(), StoreError> {
         let name = name.to_owned();
         let mut row = vec![FORMAT];
         row.extend_from_slice(part.as_bytes());

@@ -28,8 +28,9 @@ pub const LONGEST: usize = 2 << 20;
 /// [`StoreError::Unavailable`] means that a part may or may not have been put or removed.
 #[async_trait]
 pub trait Blobs: Send + Sync {
-    /// Puts a part where none is.
-    async fn put(&self, name: &str, part: Sealed) -> Result<(), StoreError>;
+    /// Puts a part where none is. `until_us` is when its session ends at the latest, in microseconds
+    /// since 1970 (UTC): some days after that a backend may let go of it by itself.
+    async fn put(&self, name: &str, part: Sealed, until_us: i64) -> Result<(), StoreError>;
 
     /// The part under a name.
     async fn get(&self, name: &str) -> Result<Option<Sealed>, StoreError>;

@@ -8,6 +8,7 @@ use redis::cmd;
 
 use super::{Blobs, StoreError};
 use crate::registry::{Call, Durable, Link, LinkError, Script, fields};
+use crate::session::store::let_go_ms;
 
 /// The first byte of every part of this version. After it: the sealed part.
 const FORMAT: u8 = b'1';
@@ -46,10 +47,11 @@ fn decode(row: &[u8]) -> Result<Sealed, StoreError> {
 
 #[async_trait]
 impl Blobs for RedisBlobs {
-    async fn put(&self, name: &str, part: Sealed) -> Result<(), StoreError> {
+    async fn put(&self, name: &str, part: Sealed, until_us: i64) -> Result<(), StoreError> {
         let call = Call::new(&self.put, vec![self.key(name)?])
             .arg(name)
             .arg(part.as_bytes())
+            .number(let_go_ms(until_us))
             .sync(Durable::Now);
         match self.link.run(&call).await?.into_iter().next().flatten() {
             Some(word) if word == b"done" => Ok(()),
@@ -78,7 +80,7 @@ impl Blobs for RedisBlobs {
 mod tests {
     use super::*;
     use crate::{
-        registry::redis_tests::{Kind, Nodes, Server},
+        registry::redis_tests::{Kind, Nodes, Server, time::now_us},
         session::blobs::suite,
     };
 
@@ -100,6 +102,23 @@ mod tests {
         let nodes = Nodes::start();
         let link = Arc::new(Link::open(&nodes.settings()).await.unwrap());
         suite::run(&RedisBlobs::new(link)).await;
+    }
+
+    /// Whatever becomes of the session, and of those who sweep up.
+    #[tokio::test]
+    async fn the_server_lets_go_of_parts_by_itself() {
+        let server = Server::start(Kind::Plain);
+        let link = Arc::new(Link::open(&server.settings()).await.unwrap());
+        let blobs = RedisBlobs::new(link);
+        let hour_us = 3_600_000_000;
+        let part = Sealed::from_store(b"part".to_vec());
+        let until_us = now_us() + hour_us;
+        blobs.put("s_a/t/1/p_1", part, until_us).await.unwrap();
+        let mut ask = cmd("PEXPIRETIME");
+        ask.arg(blobs.key("s_a/t/1/p_1").unwrap());
+        let at_ms: i64 = ask.query(&mut server.admin()).unwrap();
+        assert_eq!(at_ms, let_go_ms(until_us));
+        assert!(at_ms > until_us / 1000, "not before the session's end");
     }
 
     #[test]

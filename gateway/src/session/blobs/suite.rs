@@ -4,6 +4,9 @@ use gatehouse_envelope::seal::Sealed;
 
 use super::{Blobs, LONGEST, StoreError};
 
+/// In the year 2100.
+const LATER_US: i64 = 4_102_444_800_000_000;
+
 fn part(bytes: &[u8]) -> Sealed {
     Sealed::from_store(bytes.to_vec())
 }
@@ -18,20 +21,32 @@ pub(crate) async fn run(blobs: &dyn Blobs) {
     assert!(blobs.get("s_a/t/1/p_1").await.unwrap().is_none());
     blobs.remove("s_a/t/1/").await.unwrap();
 
-    blobs.put("s_a/t/1/p_1", part(b"one")).await.unwrap();
-    blobs.put("s_a/t/1/p_1", part(b"one")).await.unwrap();
-    let other = blobs.put("s_a/t/1/p_1", part(b"other")).await;
+    blobs
+        .put("s_a/t/1/p_1", part(b"one"), LATER_US)
+        .await
+        .unwrap();
+    blobs
+        .put("s_a/t/1/p_1", part(b"one"), LATER_US)
+        .await
+        .unwrap();
+    let other = blobs.put("s_a/t/1/p_1", part(b"other"), LATER_US).await;
     assert!(matches!(other, Err(StoreError::Exists)));
     assert_eq!(bytes(blobs, "s_a/t/1/p_1").await.unwrap(), b"one");
 
-    blobs.put("s_a/t/1/p_2", part(b"")).await.unwrap();
+    blobs.put("s_a/t/1/p_2", part(b""), LATER_US).await.unwrap();
     assert_eq!(bytes(blobs, "s_a/t/1/p_2").await.unwrap(), b"");
     let long = vec![7; LONGEST];
-    blobs.put("s_b/t/1/p_1", part(&long)).await.unwrap();
+    blobs
+        .put("s_b/t/1/p_1", part(&long), LATER_US)
+        .await
+        .unwrap();
     assert!(bytes(blobs, "s_b/t/1/p_1").await.unwrap() == long);
 
     // Names that begin alike are others.
-    blobs.put("s_a/t/10/p_1", part(b"ten")).await.unwrap();
+    blobs
+        .put("s_a/t/10/p_1", part(b"ten"), LATER_US)
+        .await
+        .unwrap();
     blobs.remove("s_a/t/1/").await.unwrap();
     assert!(bytes(blobs, "s_a/t/1/p_1").await.is_none());
     assert!(bytes(blobs, "s_a/t/1/p_2").await.is_none());

@@ -108,7 +108,10 @@ impl EmbeddedStore {
             before.map_or(0, |held| held.fence)
         };
         let row = match self.load(id) {
-            Ok(Some(row)) => row,
+            Ok(Some(row)) => Row {
+                leased: true,
+                ..row
+            },
             none => {
                 self.leases.lock().remove(id);
                 return none.map(|_| Acquired::Missing);
@@ -219,6 +222,7 @@ fn decode(row: &[u8], now_us: i64) -> Result<Row, StoreError> {
         version: u64::from_be_bytes(*number(&mut rest)?),
         fence: u64::from_be_bytes(*number(&mut rest)?),
         holder: u64::from_be_bytes(*number(&mut rest)?),
+        leased: false,
         expires_us: i64::from_be_bytes(*number(&mut rest)?),
         now_us,
         sealed: Sealed::from_store(rest.to_vec()),
@@ -329,7 +333,11 @@ impl SessionStore for EmbeddedStore {
     }
 
     async fn read(&self, id: &str) -> Result<Option<Row>, StoreError> {
-        self.load(id)
+        let now_us = self.clock.utc_us();
+        let lease = self.leases.lock().get(id).copied();
+        let leased = lease.is_some_and(|held| held.until_us > now_us);
+        let row = self.load(id)?;
+        Ok(row.map(|row| Row { leased, ..row }))
     }
 
     async fn remove(&self, id: &str, fence: u64, version: u64) -> Result<(), StoreError> {
@@ -364,6 +372,14 @@ impl SessionStore for EmbeddedStore {
         // A row that cannot be read has no end that anybody could know.
         let ended = |row: &[u8]| decode(row, now_us).is_ok_and(|row| row.expired());
         self.page("", from, limit, ended)
+    }
+
+    /// An id is on a list here because of its row, and goes with it.
+    async fn forget(&self, id: &str) -> Result<(), StoreError> {
+        match self.load(id)? {
+            Some(_) => Err(StoreError::Conflict),
+            None => Ok(()),
+        }
     }
 
     fn shared(&self) -> bool {

@@ -183,6 +183,10 @@ impl SessionStore for Faulty {
         self.inner.ended(from, limit).await
     }
 
+    async fn forget(&self, id: &str) -> Result<(), StoreError> {
+        self.inner.forget(id).await
+    }
+
     fn shared(&self) -> bool {
         self.shared.load(Ordering::SeqCst)
     }

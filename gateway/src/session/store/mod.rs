@@ -15,6 +15,7 @@ use gatehouse_envelope::seal::Sealed;
 pub use crate::registry::Durable;
 pub use embedded::EmbeddedStore;
 pub use redis::RedisStore;
+pub(super) use redis::let_go_ms;
 
 /// A session's row.
 #[derive(Clone)]
@@ -26,6 +27,8 @@ pub struct Row {
     /// Who held the lease when the row was last written; 0 if that write freed it. A holder that
     /// is set and gone means that a turn was cut short.
     pub holder: u64,
+    /// Whether somebody's lease had not run out when the row was read: its reader's, if it has one.
+    pub leased: bool,
     /// When the session ends, by the store's clock, in microseconds since 1970 (UTC).
     pub expires_us: i64,
     /// What that clock showed when the row was read.
@@ -162,9 +165,16 @@ pub trait SessionStore: Send + Sync {
     ) -> Result<Page, StoreError>;
 
     /// The ids of sessions that are past their end by the store's clock, at most `limit` on a page, and
-    /// of rows that the store has let go by itself. Each stays on the list until it is removed, or
-    /// acquired and missing.
+    /// of rows that the store has let go by itself. Each stays on the list until it is removed or
+    /// forgotten.
     async fn ended(&self, from: Option<&str>, limit: usize) -> Result<Page, StoreError>;
+
+    /// Takes the id of a row that the store has let go by itself off all lists: for whoever has taken
+    /// away what else there was of the session.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] if there is a row.
+    async fn forget(&self, id: &str) -> Result<(), StoreError>;
 
     /// Whether other processes may work on the same rows. If so, nothing that this process remembers
     /// of a session is newer than what the store says of it, unless the store has lost something.

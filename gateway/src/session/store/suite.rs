@@ -59,6 +59,7 @@ async fn held(store: &dyn SessionStore, id: &str, holder: u64) -> (u64, Row) {
 pub(crate) async fn run(backend: &dyn Backend) {
     creates_once(backend).await;
     one_holder_at_a_time(backend).await;
+    a_lease_is_seen_until_it_runs_out(backend).await;
     a_late_holder_writes_nothing(backend).await;
     commits_race(backend).await;
     durable_when_it_returns(backend).await;
@@ -155,6 +156,23 @@ async fn one_holder_at_a_time(backend: &dyn Backend) {
         store.acquire("none", A, TTL).await.unwrap(),
         Acquired::Missing
     ));
+}
+
+async fn a_lease_is_seen_until_it_runs_out(backend: &dyn Backend) {
+    let store = backend.store();
+    let seen = async || {
+        let row = store.read("seen").await.unwrap().unwrap();
+        (row.holder, row.leased)
+    };
+    let row = write(backend, b"0", Lease::Keep(TTL), Durable::Now);
+    store.create("seen", A, row).await.unwrap();
+    assert_eq!(seen().await, (A, true));
+    backend.advance(TTL).await;
+    assert_eq!(seen().await, (A, false), "who held it last is known still");
+    let (fence, row) = held(&*store, "seen", B).await;
+    assert!(row.leased && seen().await == (A, true));
+    store.free("seen", fence).await.unwrap();
+    assert_eq!(seen().await, (A, false));
 }
 
 async fn a_late_holder_writes_nothing(backend: &dyn Backend) {

@@ -100,6 +100,23 @@ fn unchained(house: &House) -> Vec<String> {
 }
 
 #[tokio::test]
+async fn a_turn_whose_replica_died_is_not_under_way_for_ever() {
+    let all = Replicas::new().await;
+    let doing = async |house: &House| {
+        let reference = &all.opened.reference;
+        let progress = house.sessions.progress(&all.ann, reference).await;
+        progress.unwrap().doing
+    };
+    let mut turn = all.turn(&all.one).await;
+    let admitted = event(&turn, ADMITTED);
+    turn.record(&admitted).await.unwrap();
+    assert_eq!(doing(&all.two).await, Doing::Running);
+    // It says nothing more.
+    all.one.clock.advance(limits().lease);
+    assert_eq!(doing(&all.two).await, Doing::Idle);
+}
+
+#[tokio::test]
 async fn any_replica_serves_any_turn() {
     let all = Replicas::new().await;
     for n in 0..6u64 {

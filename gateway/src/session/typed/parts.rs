@@ -73,7 +73,8 @@ impl Turn {
         let context = context(&self.location, &subject);
         let sealed = self.keys.seal().seal(&context, &part.plain)?;
         let name = place(&self.location, &part.name);
-        Ok(self.shared.blobs.put(&name, sealed).await?)
+        let until_us = self.state.absolute_us;
+        Ok(self.shared.blobs.put(&name, sealed, until_us).await?)
     }
 
     /// Takes a part away that no state names, and that no count knows of.

@@ -31,6 +31,7 @@ pub struct RedisStore {
     commit: Script,
     create: Script,
     ended: Script,
+    forget: Script,
     read: Script,
     remove: Script,
     renew: Script,
@@ -55,6 +56,7 @@ impl RedisStore {
             commit: script!("commit.lua"),
             create: script!("create.lua"),
             ended: script!("ended.lua"),
+            forget: script!("forget.lua"),
             read: script!("read.lua"),
             remove: script!("remove.lua"),
             renew: script!("renew.lua"),
@@ -86,8 +88,7 @@ impl RedisStore {
         ttl: Duration,
         how: &str,
     ) -> Result<Acquired, StoreError> {
-        let call = Call::new(&self.acquire, self.keys(id))
-            .arg(id)
+        let call = Call::new(&self.acquire, vec![self.session(id)])
             .number(nonce()?)
             .number(holder)
             .number(micros(ttl))
@@ -140,7 +141,7 @@ struct Answer {
 }
 
 impl Answer {
-    /// The fence of the lease that was taken, as it was written, and the row.
+    /// The fence of the lease that runs, as it was written, and the row.
     fn row(self) -> Result<(Vec<u8>, Row), StoreError> {
         let Ok([lease, now, version, fence_of_row, holder, expires, state]) =
             <[Field; 7]>::try_from(self.fields)
@@ -151,6 +152,7 @@ impl Answer {
             version: number(version).ok_or(StoreError::Damaged)?,
             fence: fence_of_row.and_then(fence).ok_or(StoreError::Damaged)?,
             holder: number(holder).ok_or(StoreError::Damaged)?,
+            leased: lease.as_ref().is_some_and(|lease| !lease.is_empty()),
             expires_us: number(expires).ok_or(StoreError::Damaged)?,
             now_us: number(now).ok_or(StoreError::Damaged)?,
             sealed: Sealed::from_store(state.ok_or(StoreError::Damaged)?),
@@ -187,7 +189,7 @@ fn nonce() -> Result<u32, StoreError> {
 }
 
 /// When the server may let go of a session that ends then.
-fn let_go_ms(expires_us: i64) -> i64 {
+pub(in crate::session) fn let_go_ms(expires_us: i64) -> i64 {
     (expires_us / 1000).saturating_add(GRACE_MS).min(LATEST_MS)
 }
 
@@ -300,5 +302,10 @@ impl SessionStore for RedisStore {
 
     async fn ended(&self, from: Option<&str>, limit: usize) -> Result<Page, StoreError> {
         self.ended_by_pages(from, limit).await
+    }
+
+    async fn forget(&self, id: &str) -> Result<(), StoreError> {
+        let call = Call::new(&self.forget, self.keys(id)).arg(id);
+        self.change(&call).await
     }
 }

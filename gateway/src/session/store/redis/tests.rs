@@ -226,6 +226,33 @@ async fn rows_that_no_version_wrote_are_not_used() {
 }
 
 #[tokio::test]
+async fn the_name_of_a_row_that_is_gone_stays_until_it_is_forgotten() {
+    let server = Server::start(Kind::Plain);
+    let store = open(&server.settings()).await;
+    let ended = Write {
+        expires_us: now_us() - 1,
+        ..row(b"x", Lease::Free)
+    };
+    store.create("gone/t/1", 1, ended).await.unwrap();
+    assert!(matches!(
+        store.forget("gone/t/1").await,
+        Err(StoreError::Conflict)
+    ));
+    // As the server does it days later.
+    let mut gone = redis::cmd("DEL");
+    gone.arg(store.session("gone/t/1"));
+    gone.exec(&mut server.admin()).unwrap();
+    for _sweep in 0..2 {
+        let acquired = store.acquire("gone/t/1", 1, TTL).await;
+        assert!(matches!(acquired, Ok(Acquired::Missing)));
+        assert_eq!(store.ended(None, 9).await.unwrap().names, ["gone/t/1"]);
+    }
+    store.forget("gone/t/1").await.unwrap();
+    assert!(store.ended(None, 9).await.unwrap().names.is_empty());
+    assert!(store.list("", None, 9).await.unwrap().names.is_empty());
+}
+
+#[tokio::test]
 async fn a_write_waits_for_as_many_replicas_as_it_is_told() {
     let primary = Server::start(Kind::Plain);
     let mut settings = primary.settings();
