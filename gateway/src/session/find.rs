@@ -139,15 +139,54 @@ impl Sessions {
             return Err(SessionError::NotFound(Absence::Malformed));
         }
         let keys = self.shared.keyring.tenant(&caller.tenant).await?;
-        for tenant_key in keys.newest_first() {
-            let location = Location::new(reference, &caller.tenant, tenant_key.epoch());
-            if let Some(loaded) = self.peek(&location).await? {
-                self.check_owner(caller, &location, &loaded).await?;
-                return Ok((location, loaded));
+        let epochs = keys.newest_first().map(|key| key.epoch());
+        let places: Vec<_> = epochs
+            .map(|epoch| Location::new(reference, &caller.tenant, epoch))
+            .collect();
+        let looked = self.look(&places).await;
+        if matches!(looked, Err(SessionError::Newer)) {
+            let (owners, principal) = (&self.shared.owners, caller.principal());
+            let owns = |place: &Location| owners.owns(&place.name, &principal);
+            if !places.iter().any(owns) {
+                // Whose it is stands where only a later release can read it.
+                tracing::warn!(
+                    session = reference,
+                    "a session of a later release is not shown"
+                );
+                return Err(SessionError::NotFound(Absence::Unknown));
             }
         }
-        let newest = Location::new(reference, &caller.tenant, keys.current().epoch());
-        Err(SessionError::NotFound(self.absence(&newest).await?))
+        let (location, loaded) = looked?;
+        self.check_owner(caller, location, &loaded).await?;
+        Ok((location.clone(), loaded))
+    }
+
+    /// The session at one of several places, under the newest key of the tenant first. The store is
+    /// asked the same questions whatever it has, and how a session ended beside them: how long the
+    /// answer takes says nothing of whether there is one, and whose.
+    pub(super) async fn look<'l>(
+        &self,
+        places: &'l [Location],
+    ) -> Result<(&'l Location, Loaded), SessionError> {
+        let looking = async {
+            let mut found = None;
+            for place in places {
+                if let Some(looked) = self.peek(place).await.transpose() {
+                    found.get_or_insert((place, looked));
+                }
+            }
+            found
+        };
+        let ended = async {
+            match places.first() {
+                Some(newest) => self.absence(newest).await,
+                None => Ok(Absence::Unknown),
+            }
+        };
+        match tokio::join!(looking, ended) {
+            (Some((place, looked)), _) => Ok((place, looked?)),
+            (None, ended) => Err(SessionError::NotFound(ended?)),
+        }
     }
 }
 

@@ -258,25 +258,25 @@ impl Sessions {
             return Err(SessionError::NotFound(Absence::Malformed));
         }
         let keys = self.shared.keyring.tenant(&caller.tenant).await?;
+        let mut places = Vec::new();
         for tenant_key in keys.newest_first() {
             let digest = id_digest(tenant_key, id);
             let location = locate(tenant_key, &digest);
             if let Some(turn) = self.take_known(caller, &location, &digest).await? {
                 return Ok(turn);
             }
-            // Whose it is comes before anything that its owner could notice.
-            if let Some(loaded) = self.peek(&location).await? {
-                if !equal(&loaded.state.id_digest, &digest) {
-                    return Err(SessionError::Damaged);
-                }
-                self.check_owner(caller, &location, &loaded).await?;
-                let owners = &self.shared.owners;
-                owners.note(&location.name, &loaded.state.principal);
-                return self.take(location, loaded).await;
-            }
+            places.push(location);
         }
-        let newest = locate(keys.current(), &id_digest(keys.current(), id));
-        Err(SessionError::NotFound(self.absence(&newest).await?))
+        // Whose it is comes before anything that its owner could notice.
+        let (location, loaded) = self.look(&places).await?;
+        let key = keys.epoch(location.epoch).ok_or(SessionError::Damaged)?;
+        if !equal(&loaded.state.id_digest, &id_digest(key, id)) {
+            return Err(SessionError::Damaged);
+        }
+        self.check_owner(caller, location, &loaded).await?;
+        let owners = &self.shared.owners;
+        owners.note(&location.name, &loaded.state.principal);
+        self.take(location.clone(), loaded).await
     }
 
     /// Shows a caller one of its sessions.

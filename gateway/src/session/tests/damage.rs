@@ -2,6 +2,7 @@ use data_encoding::{BASE64, BASE64URL_NOPAD};
 use redb::TableDefinition;
 
 use super::*;
+use crate::session::turn::Location;
 
 const ROWS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("sessions");
 const VERSIONS: TableDefinition<'_, &str, u64> = TableDefinition::new("session_versions");
@@ -192,4 +193,30 @@ fn spellings(value: &[u8]) -> Vec<Vec<u8>> {
     all.push(value.iter().flat_map(|byte| [*byte, 0]).collect());
     all.push(value.iter().flat_map(|byte| [0, *byte]).collect());
     all
+}
+
+#[tokio::test]
+async fn a_session_of_a_later_release_is_there_for_its_owner_alone() {
+    let (_dir, house, ann, opened) = scene().await;
+    let (bob, reference) = (caller("bob", "t"), opened.reference.as_str());
+    let location = Location::new(reference, "t", 1);
+    let loaded = house.sessions.peek(&location).await.unwrap().unwrap();
+    let context = location.context(loaded.version);
+    let sealed = loaded.keys.seal().seal(&context, &[u8::MAX]).unwrap();
+    let mut later = row(&house, ROWS, &location.name);
+    later.truncate(HEAD);
+    later.extend_from_slice(sealed.as_bytes());
+    put(&house, ROWS, &location.name, later).await;
+
+    // Whose it is cannot be read: it may be anybody's.
+    for who in [&ann, &bob] {
+        let shown = house.sessions.show(who, reference).await;
+        assert_eq!(absence(shown), Absence::Unknown);
+    }
+    let owners = &house.sessions.shared.owners;
+    owners.note(&location.name, &ann.principal());
+    let shown = house.sessions.show(&ann, reference).await;
+    assert!(matches!(shown, Err(SessionError::Newer)));
+    let shown = house.sessions.show(&bob, reference).await;
+    assert_eq!(absence(shown), Absence::Unknown);
 }

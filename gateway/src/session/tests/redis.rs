@@ -69,22 +69,55 @@ async fn a_turn_costs_four_scripts_in_three_round_trips() {
     let id = opened.id.expose();
     // The first one tells the server the scripts, and this process whose the session is.
     one.exchange(&ann, id).await.unwrap();
-    let mut admin = server.admin();
-    let mut reset = ::redis::cmd("CONFIG");
-    reset.arg("RESETSTAT").exec(&mut admin).unwrap();
+    forget_calls(&server);
     one.exchange(&ann, id).await.unwrap();
-    let mut info = ::redis::cmd("INFO");
-    let stats: String = info.arg("commandstats").query(&mut admin).unwrap();
     // The lease and the key, sent together; the admission; the settlement.
-    let calls = |name: &str| {
+    assert_eq!(calls(&server), [4, 0]);
+}
+
+fn forget_calls(server: &Server) {
+    let mut reset = ::redis::cmd("CONFIG");
+    reset.arg("RESETSTAT").exec(&mut server.admin()).unwrap();
+}
+
+/// How many scripts the server has run since, by their digests and by their texts.
+fn calls(server: &Server) -> [u64; 2] {
+    let mut info = ::redis::cmd("INFO");
+    let stats: String = info.arg("commandstats").query(&mut server.admin()).unwrap();
+    ["cmdstat_evalsha:", "cmdstat_eval:"].map(|name| {
         let line = stats.lines().find(|line| line.starts_with(name));
         line.map_or(0, |line| {
             let calls = line.split(['=', ',']).nth(1).unwrap();
-            calls.parse::<u64>().unwrap()
+            calls.parse().unwrap()
         })
-    };
-    assert_eq!(calls("cmdstat_evalsha:"), 4, "{stats}");
-    assert_eq!(calls("cmdstat_eval:"), 0, "{stats}");
+    })
+}
+
+#[tokio::test]
+async fn to_find_a_session_costs_the_same_whosever_it_is_and_if_there_is_none() {
+    let (dir, server) = (tempfile::tempdir().unwrap(), Server::start(Kind::Plain));
+    let one = Process::new(&server.settings(), dir.path(), "one").await;
+    let (ann, bob) = (caller("ann", "t"), caller("bob", "t"));
+    let opened = one.sessions.open(&ann).await.unwrap().reference;
+    let closed = one.sessions.open(&ann).await.unwrap().reference;
+    one.sessions.close(&ann, &closed).await.unwrap();
+    let mut none = opened.clone();
+    none.replace_range(2..10, "aaaaaaaa");
+    let mut costs = Vec::new();
+    for (caller, reference) in [
+        (&ann, &opened),
+        (&bob, &opened),
+        (&ann, &closed),
+        (&ann, &none),
+    ] {
+        // The first one tells the server the scripts.
+        let _first = one.sessions.state(caller, reference, &()).await;
+        forget_calls(&server);
+        let found = one.sessions.state(caller, reference, &()).await;
+        assert_eq!(found.is_ok(), costs.is_empty(), "only the first");
+        costs.push(calls(&server));
+    }
+    assert!(costs.iter().all(|cost| *cost == costs[0]), "{costs:?}");
 }
 
 /// The primary acknowledges what its replica never gets, dies, and the replica takes its place.
