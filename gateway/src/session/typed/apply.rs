@@ -7,7 +7,7 @@ use super::artifacts::New;
 use super::change::{By, Change, Noted};
 use super::model::{Snapshot, ToolResult, Typed};
 use super::parts::{self, Part};
-use super::{ChangeError, Phases};
+use super::{ChangeError, Phases, Text};
 use crate::audit::Event;
 use crate::session::{Fate, SessionError, Turn, sections::Sections};
 
@@ -37,16 +37,12 @@ impl Turn {
                 text,
             } => {
                 let mut given = ToolResult::given(call, tool, by);
-                if let Some(text) = &text {
-                    let part = typed.new_part(text.as_str().as_bytes())?;
-                    given.bytes = Some(text.len() as u64);
-                    given.part = Some(needed.insert(part).name.clone());
-                }
+                given.keep(text.as_ref(), typed, &mut needed)?;
                 typed.set_result(given, life, failed)?.with(text)
             }
             Change::Checkpoint { name } => {
                 let snapshot = typed.snapshot().encode();
-                let part = needed.insert(typed.new_part(&snapshot)?).name.clone();
+                let part = typed.new_part(&snapshot, &mut needed)?;
                 typed.add_checkpoint(&name, part, by)?
             }
             Change::Restore { name } => {
@@ -66,8 +62,7 @@ impl Turn {
                     author,
                     content: &content,
                 };
-                let part = typed.new_part(content.as_str().as_bytes())?;
-                let part = needed.insert(part).name.clone();
+                let part = typed.new_part(content.as_str().as_bytes(), &mut needed)?;
                 typed.add_artifact(new, part, by)?
             }
             Change::Evaluate {
@@ -128,6 +123,22 @@ impl Turn {
         if let Some(head) = self.head {
             let store = &self.shared.store;
             store.free(&self.location.name, head.fence).await?;
+        }
+        Ok(())
+    }
+}
+
+impl ToolResult {
+    /// Notes that the text is in a part, if there is one to keep.
+    fn keep(
+        &mut self,
+        text: Option<&Text>,
+        typed: &mut Typed,
+        needed: &mut Option<Part>,
+    ) -> Result<(), ChangeError> {
+        if let Some(text) = text {
+            self.bytes = Some(text.len() as u64);
+            self.part = Some(typed.new_part(text.as_str().as_bytes(), needed)?);
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::session::{SessionError, Shared, Turn, turn::Location};
 
 /// A part that has its name and is counted, and is still to be put.
 pub(super) struct Part {
-    pub(super) name: String,
+    name: String,
     plain: Zeroizing<Vec<u8>>,
 }
 
@@ -52,9 +52,13 @@ fn place(location: &Location, part: &str) -> String {
 }
 
 impl Typed {
-    /// Names a part and counts it, if there is room. It is put once the state that names it is known
-    /// to be one that can be kept.
-    pub(super) fn new_part(&mut self, plain: &[u8]) -> Result<Part, ChangeError> {
+    /// Names a part that a change has `needed` and counts it, if there is room. It is put once the state
+    /// that names it is known to be one that can be kept.
+    pub(super) fn new_part(
+        &mut self,
+        plain: &[u8],
+        needed: &mut Option<Part>,
+    ) -> Result<String, ChangeError> {
         let bytes = self.part_bytes.saturating_add(plain.len() as u64);
         if self.parts >= MOST || bytes > TOTAL {
             return Err(Refusal::Full("parts").into());
@@ -62,7 +66,7 @@ impl Typed {
         let name = random::name(PART).map_err(|error| SessionError::from(KeyError::from(error)))?;
         (self.parts, self.part_bytes) = (self.parts + 1, bytes);
         let plain = Zeroizing::new(plain.to_vec());
-        Ok(Part { name, plain })
+        Ok(needed.insert(Part { name, plain }).name.clone())
     }
 }
 
