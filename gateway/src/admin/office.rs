@@ -1,6 +1,8 @@
 //! A gateway's data directory, opened: keys, sessions and the log, without a listener.
 //!
-//! One process at a time can have it open; the database's lock sees to that.
+//! One process at a time can have it open: the lock of the log sees to that, and the database's where
+//! it lies here. A desk that only reads does without the log, and leaves alone what a gateway beside
+//! it may be writing.
 
 use std::{error::Error, sync::Arc, time::Duration};
 
@@ -96,7 +98,8 @@ impl Office {
         let vault = Vault::open(config).await?;
         let (book, recovery) = open_book(config, Arc::clone(&vault.clock)).await?;
         let (store, journal) = between(Arc::clone(&vault.backends.store), Arc::new(book.clone()));
-        let sessions = vault.sessions(config, store, journal)?;
+        let outbox = config.data_dir.join("outbox");
+        let sessions = vault.sessions(config, store, journal, Some(outbox))?;
         replay(&sessions, recovery).await?;
         Ok(Self {
             store: vault.backends.condition(),
@@ -118,7 +121,8 @@ impl Office {
         Self::must_be_there(config)?;
         let vault = Vault::open(config).await?;
         let store = Arc::clone(&vault.backends.store);
-        let sessions = vault.sessions(config, store, Arc::new(NoLog))?;
+        // The files in the outbox are those of a gateway that may be running.
+        let sessions = vault.sessions(config, store, Arc::new(NoLog), None)?;
         Ok(Desk::new(vault.callers, sessions, Arc::new(NoLog)))
     }
 

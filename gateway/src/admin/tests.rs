@@ -11,7 +11,8 @@ use super::*;
 use crate::{
     audit::{AuditGap, Subject},
     auth::NewCaller,
-    config::Config,
+    config::{Config, Store},
+    registry::redis_tests::{Kind, Server},
 };
 
 fn new(name: &str) -> NewCaller {
@@ -257,4 +258,33 @@ async fn the_root_key_is_the_stores() {
 
     std::fs::write(&root, own).unwrap();
     Office::open(&config).await.unwrap().close().await.unwrap();
+}
+
+/// Where the store is elsewhere, a desk that only reads stands beside a gateway, whose files it leaves
+/// alone; a second gateway does not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_reads_beside_a_gateway_leaves_its_outbox_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(Kind::Plain);
+    let config = Config {
+        store: Store::Redis(Arc::new(server.settings())),
+        ..Config::for_tests(dir.path()).unwrap()
+    };
+    let office = Office::open(&config).await.unwrap();
+    let files = || {
+        let files = std::fs::read_dir(config.data_dir.join("outbox")).unwrap();
+        let files = files.map(|file| file.unwrap().file_name());
+        files.collect::<Vec<_>>()
+    };
+    let before = files();
+    assert_eq!(before.len(), 1);
+    for request in [Request::SessionList { tenant: None }, Request::KeyList {}] {
+        let desk = Office::reading_desk(&config).await.unwrap();
+        let answer = desk.answer(request).await;
+        assert!(!matches!(answer, Answer::Failed { .. }));
+        assert_eq!(files(), before);
+    }
+    assert!(Office::open(&config).await.is_err());
+    assert_eq!(files(), before);
+    office.close().await.unwrap();
 }

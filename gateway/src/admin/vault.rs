@@ -1,6 +1,10 @@
 //! What lies under the log: where sessions and keys are kept, and the keys that open them.
 
-use std::{os::unix::fs::DirBuilderExt, path::Path, sync::Arc};
+use std::{
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use gatehouse_envelope::keys::{FileKeys, KeyError};
 
@@ -49,11 +53,13 @@ impl Vault {
         })
     }
 
+    /// The sessions; with an `outbox` only for who has the data directory to itself.
     pub(super) fn sessions(
         &self,
         config: &Config,
         store: SharedStore,
         journal: Arc<dyn Journal>,
+        outbox: Option<PathBuf>,
     ) -> Result<Sessions, OfficeError> {
         let sessions = Sessions::new(session::Parts {
             store,
@@ -64,7 +70,7 @@ impl Vault {
             journal,
             clock: Arc::clone(&self.clock),
             limits: limits(config),
-            outbox: Some(config.data_dir.join("outbox")),
+            outbox,
         });
         sessions.map_err(OfficeError::of("sessions"))
     }
