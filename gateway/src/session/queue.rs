@@ -26,7 +26,8 @@ struct Line {
 
 #[derive(Default)]
 struct Newest {
-    arrival: u64,
+    /// Cancelled when a newer one comes.
+    passed: CancellationToken,
     /// Interrupts the turn that is under way.
     interrupt: CancellationToken,
 }
@@ -82,23 +83,31 @@ impl Queue {
     /// Gets the session's turn, in the way that `patience` says.
     pub(super) async fn enter(&self, session: &str, patience: Patience) -> Result<Place, Turned> {
         let line = self.line(session);
-        let arrival = match patience {
+        let arrive = || match patience {
             Patience::Interrupts(_) => Some(line.arrive()),
             Patience::Waits(_) => None,
         };
-        let turn = match Arc::clone(&line.turn).try_acquire_owned() {
-            Ok(turn) => turn,
+        let (turn, passed) = match Arc::clone(&line.turn).try_acquire_owned() {
+            Ok(turn) => (turn, arrive()),
             Err(_) => {
-                // Room is held while waiting only.
+                // Room is held while waiting only. Who finds none interrupts nobody: it would not go
+                // on in the other's place.
                 let room = Arc::clone(&line.room).try_acquire_owned();
                 let _room = room.map_err(|_| Turned::Away)?;
+                let passed = arrive();
                 let turn = Arc::clone(&line.turn).acquire_owned();
-                let turn = tokio::time::timeout(patience.longest(), turn).await;
-                turn.ok().and_then(Result::ok).ok_or(Turned::Away)?
+                let turn = tokio::time::timeout(patience.longest(), turn);
+                let turn = tokio::select! {
+                    biased;
+                    () = is_cancelled(passed.as_ref()) => return Err(Turned::Aside),
+                    turn = turn => turn,
+                };
+                let turn = turn.ok().and_then(Result::ok).ok_or(Turned::Away)?;
+                (turn, passed)
             }
         };
         let mut newest = line.newest.lock();
-        if arrival.is_some_and(|arrival| arrival != newest.arrival) {
+        if passed.is_some_and(|passed| passed.is_cancelled()) {
             return Err(Turned::Aside);
         }
         let interrupt = CancellationToken::new();
@@ -128,12 +137,22 @@ impl Queue {
 }
 
 impl Line {
-    /// Notes the newest turn, and interrupts the one under way.
-    fn arrive(&self) -> u64 {
+    /// Notes the newest turn, interrupts the one under way, and has those leave that would have gone on
+    /// in its place. What is returned is cancelled when a newer one comes.
+    fn arrive(&self) -> CancellationToken {
         let mut newest = self.newest.lock();
-        newest.arrival += 1;
         newest.interrupt.cancel();
-        newest.arrival
+        newest.passed.cancel();
+        newest.passed = CancellationToken::new();
+        newest.passed.clone()
+    }
+}
+
+/// Ends once the token is cancelled; never without one.
+async fn is_cancelled(token: Option<&CancellationToken>) {
+    match token {
+        Some(token) => token.cancelled().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -203,6 +222,54 @@ mod tests {
         assert_eq!(ended, [(0, aside), (1, aside), (2, aside), (3, Ok(()))]);
         let last = queue.enter("s", Patience::Interrupts(LONG)).await.unwrap();
         assert!(!last.interruption().is_cancelled());
+    }
+
+    /// Who came before the newest leaves at once, with its room; who finds none interrupts nobody.
+    #[tokio::test]
+    async fn somebody_always_goes_on() {
+        let queue = Arc::new(Queue::default());
+        let first = queue.enter("s", Patience::Waits(LONG)).await.unwrap();
+        let enter = |patience| {
+            let queue = Arc::clone(&queue);
+            let mut alone = tokio::task::JoinSet::new();
+            alone.spawn(async move { queue.enter("s", patience).await.map(drop) });
+            alone
+        };
+        let ended = async |mut alone: tokio::task::JoinSet<_>| {
+            let ended = alone.join_next().await;
+            ended.unwrap().unwrap()
+        };
+        let mut waiting = Vec::new();
+        for _ in 0..WAITING - 1 {
+            waiting.push(enter(Patience::Waits(LONG)));
+        }
+        tokio::task::yield_now().await;
+        let mut newest = enter(Patience::Interrupts(LONG));
+        tokio::task::yield_now().await;
+        assert!(first.interruption().is_cancelled());
+        drop(first);
+        assert_eq!(ended(newest).await, Ok(()));
+
+        let first = queue.enter("s", Patience::Waits(LONG)).await.unwrap();
+        let full: Vec<_> = (0..WAITING).map(|_| enter(Patience::Waits(LONG))).collect();
+        tokio::task::yield_now().await;
+        let away = queue.enter("s", Patience::Interrupts(LONG)).await;
+        assert_eq!(away.map(drop), Err(Turned::Away));
+        assert!(!first.interruption().is_cancelled());
+        for mut waiting in full {
+            waiting.shutdown().await;
+        }
+
+        newest = enter(Patience::Interrupts(LONG));
+        for _ in 0..2 * WAITING {
+            tokio::task::yield_now().await;
+            let newer = enter(Patience::Interrupts(LONG));
+            tokio::task::yield_now().await;
+            assert_eq!(ended(newest).await, Err(Turned::Aside));
+            newest = newer;
+        }
+        drop(first);
+        assert_eq!(ended(newest).await, Ok(()));
     }
 
     #[tokio::test]
