@@ -21,6 +21,8 @@ pub struct Pledge {
     at: Instant,
     /// The log has the admission, and nothing that follows it yet.
     open: bool,
+    /// What is to be done once the promise has left the record itself.
+    then: Option<Box<dyn FnOnce() + Send + Sync>>,
 }
 
 impl Pledge {
@@ -33,7 +35,14 @@ impl Pledge {
             trace,
             at: Instant::now(),
             open: false,
+            then: None,
         }
+    }
+
+    /// Whoever else noted that the exchange is to be closed is told by `then` when the promise has left
+    /// a record of its end itself: it must be said once.
+    pub fn also_ends(&mut self, then: Option<Box<dyn FnOnce() + Send + Sync>>) {
+        self.then = then;
     }
 
     /// The exchange's own record is with the log, or the exchange was never admitted.
@@ -107,6 +116,9 @@ impl Drop for Pledge {
             Ok(event) => {
                 tracing::error!(request, "an exchange broke off; its end is recorded");
                 self.book.owe(event, None);
+                if let Some(then) = self.then.take() {
+                    then();
+                }
             }
             Err(error) => tracing::error!(request, %error, "not settled"),
         }

@@ -239,3 +239,26 @@ async fn a_store_that_is_slow_is_too_late_where_the_mode_waits_for_it() {
     assert_eq!(local.append(event()).await, Ok(()));
     assert_eq!(local.refused(event()).await, Ok(()));
 }
+
+/// A promise that was not kept says so, once, and to whoever would say it at the next start; one that
+/// was kept says nothing.
+#[tokio::test]
+async fn a_promise_that_says_how_it_ended_tells_who_else_would() {
+    for kept in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let book = book(dir.path(), Mode::Local);
+        let told = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let mut pledge = Pledge::new(book.clone(), "r_1", "s_1", None);
+        pledge.begins();
+        let tells = Arc::clone(&told);
+        pledge.also_ends(Some(Box::new(move || {
+            tells.store(true, std::sync::atomic::Ordering::SeqCst);
+        })));
+        match kept {
+            true => pledge.keep(),
+            false => drop(pledge),
+        }
+        let told = told.load(std::sync::atomic::Ordering::SeqCst);
+        assert_eq!(told, !kept);
+    }
+}

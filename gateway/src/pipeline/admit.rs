@@ -62,6 +62,7 @@ impl Gateway {
         let shared = parts.turn.is_shared();
         offer.closing = shared.then(|| pledge.closing().ok()).flatten();
         let admitted = parts.turn.admit(offer, || pledge.begins()).await;
+        pledge.also_ends(parts.turn.exchange_end());
         let Parts {
             head,
             caller,
@@ -85,8 +86,8 @@ impl Gateway {
             // Nothing is sent. What the log has of it is settled once the caller has been told.
             Err(unadmitted) => {
                 let rejection = session_refusal(&unadmitted.error);
-                // If another turn has the number, there is no record of this request yet.
-                let recorded = !unadmitted.is_overtaken();
+                // Of a turn that was overtaken, or could not be written down, there is no record yet.
+                let recorded = unadmitted.noted;
                 let unsent = Unsent::new(turn, pledge, unadmitted.fate, rejection.status());
                 let mut refusal = unsent_refusal(head, caller, unsent, rejection);
                 refusal.recorded = recorded;

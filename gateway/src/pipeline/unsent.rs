@@ -12,7 +12,7 @@ use super::refuse::{Refusal, refusal};
 use crate::audit::{Ending, Pledge, Reply, Settled, Usage};
 use crate::auth::Caller;
 use crate::reject::Rejection;
-use crate::session::{Fate, Turn};
+use crate::session::{Fate, Offer, Turn};
 
 /// What is left of such a request once its caller has been told.
 pub(super) struct Unsent {
@@ -64,6 +64,8 @@ impl Unsent {
         if late {
             pledge.begins();
         }
+        pledge.also_ends(turn.exchange_end());
+        let is_shared = turn.is_shared();
         let settled = Settled {
             request: pledge.request(),
             subject: pledge.subject(),
@@ -85,10 +87,14 @@ impl Unsent {
         };
         match settled.build(turn.place()) {
             Ok(event) => {
+                let offer = Offer {
+                    otherwise: is_shared.then(|| settled.build(None).ok()).flatten(),
+                    ..event.into()
+                };
                 tracing::warn!(request = pledge.request(), "admitted, and not sent");
                 pledge.keep();
                 // What the store does not have, the session's next turn brings up to the log.
-                let _kept = turn.settle(event).await;
+                let _kept = turn.settle(offer).await;
             }
             Err(error) => tracing::error!(request = pledge.request(), %error, "not settled"),
         }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{Durable, Lease, Offer, SessionError, turn::Turn};
-use crate::audit::{Later, Link, Unconfirmed};
+use crate::audit::{Event, Later, Link, Unconfirmed};
 
 /// A turn's event that store and log do not both have.
 pub struct Unadmitted {
@@ -12,12 +12,19 @@ pub struct Unadmitted {
     pub error: SessionError,
     /// What the log has of it.
     pub fate: Fate,
+    /// Whether something is on its way to the log that tells of the request. If not, its refusal has
+    /// to have a record of its own.
+    pub noted: bool,
 }
 
 impl Unadmitted {
-    /// Whether another turn has taken the session over, and the log was told nothing.
-    pub fn is_overtaken(&self) -> bool {
-        matches!(self.error, SessionError::Conflict) && matches!(self.fate, Fate::Absent)
+    fn framed(error: SessionError, fate: Fate) -> Self {
+        let is_overtaken = matches!((&error, &fate), (SessionError::Conflict, Fate::Absent));
+        Self {
+            error,
+            fate,
+            noted: !is_overtaken,
+        }
     }
 }
 
@@ -91,20 +98,21 @@ impl Turn {
         };
         match (stored, fate) {
             (Ok(()), Fate::Logged) => Ok(()),
-            (Ok(()), fate) => Err(Unadmitted {
-                error: SessionError::Log,
-                fate,
-            }),
-            (Err(error), fate) => Err(Unadmitted { error, fate }),
+            (Ok(()), fate) => Err(Unadmitted::framed(SessionError::Log, fate)),
+            (Err(error), fate) => Err(Unadmitted::framed(error, fate)),
         }
     }
 
     /// Waits until the log has said what became of an event that was not admitted, however long that
     /// takes. Says whether the log has it.
     pub async fn learn(&mut self, fate: Fate) -> bool {
+        matches!(self.learned(fate).await, Fate::Logged)
+    }
+
+    /// The same, and tells what is certainly absent from what is not known: never [`Fate::Pending`].
+    pub(super) async fn learned(&mut self, fate: Fate) -> Fate {
         match fate {
-            Fate::Absent | Fate::Unknown => false,
-            Fate::Logged => true,
+            Fate::Absent | Fate::Unknown | Fate::Logged => fate,
             Fate::Pending(Late { later, link, entry }) => {
                 let written = match later.await {
                     Ok(()) => Some(true),
@@ -113,7 +121,7 @@ impl Turn {
                 if let Some(entry) = entry.filter(|_| written == Some(true)) {
                     self.logged_shared(entry);
                 }
-                matches!(self.concluded(link, written), Fate::Logged)
+                self.concluded(link, written)
             }
         }
     }
@@ -145,20 +153,36 @@ impl Turn {
         let (logged, stored, ()) = tokio::join!(journal.take(event.clone()), storing, indexing);
         let chained = self.state.link.sseq > number;
         match logged {
-            Ok(()) if chained => self.logged(number),
-            Ok(()) => {}
+            Ok(()) => {
+                if chained {
+                    self.logged(number);
+                }
+                self.end_exchange();
+            }
             Err(unconfirmed) => {
                 if chained {
                     self.unlogged();
                 }
-                if unconfirmed.later.is_some() || unconfirmed.error.written() == Some(false) {
-                    journal.owe(event, unconfirmed.later);
+                if self.owe(event, unconfirmed) {
+                    self.end_exchange();
                 }
                 stored?;
                 return Err(SessionError::Log);
             }
         }
         stored
+    }
+
+    /// Leaves an event that the log did not confirm to be offered anew, unless the log has it. Says
+    /// whether it has it in the end; if not, nobody knows before the next start's recovery.
+    pub(super) fn owe(&self, event: Event, unconfirmed: Unconfirmed) -> bool {
+        let Unconfirmed { error, later } = unconfirmed;
+        let written = error.written();
+        let is_owed = later.is_some() || written == Some(false);
+        if is_owed {
+            self.shared.journal.owe(event, later);
+        }
+        is_owed || written == Some(true)
     }
 
     /// Tells the index of the conversation. What the session itself does not say in the end is not

@@ -49,6 +49,10 @@ impl Sessions {
             self.shared.chains.forget_after(&location.name, UNBORN);
             return self.conclude_ended(&location.name).await;
         };
+        if loaded.set_aside {
+            // Its chain goes on no more, nor does a turn that would do this.
+            return self.conclude_ended(&location.name).await;
+        }
         drop(free);
         // A fault is no use of the session: it ends when it would have.
         let expires_us = Some(loaded.expires_us);

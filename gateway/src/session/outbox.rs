@@ -7,6 +7,7 @@
 //! that made it.
 
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,7 +18,8 @@ use super::SessionState;
 use super::outbox_file::{OutboxFile, Written};
 use crate::audit::Event;
 
-/// Entries that are kept. Past this the store has been away for long, and the oldest are given up.
+/// Entries up to which exchanges are admitted. Past this the store has been away for long; what has to
+/// be said of those that were admitted has room all the same.
 const ROOM: usize = 16 * 1024;
 
 /// An event that is offered to the store and the log, and what is to be said in its place.
@@ -107,17 +109,18 @@ impl Outbox {
     /// Notes an event that the store is about to be told of.
     ///
     /// # Errors
-    /// It could not be written down; the store must not be told.
+    /// It could not be written down, or admits an exchange for which there is no room; the store must
+    /// not be told.
     pub(super) fn begin(&self, name: &str, sseq: u64, offer: Offer) -> std::io::Result<u64> {
         let mut inner = self.inner.lock();
+        if inner.count >= ROOM && offer.closing.is_some() {
+            tracing::error!("not admitted: the session store has been away for too long");
+            return Err(ErrorKind::QuotaExceeded.into());
+        }
         inner.last += 1;
         let id = inner.last;
         if let Some(file) = &mut inner.file {
             file.begin(id, name, sseq, &offer)?;
-        }
-        if inner.count >= ROOM {
-            tracing::error!("an event was given up: the session store has been away for too long");
-            inner.give_up_one();
         }
         inner.count += 1;
         let entry = Entry {
@@ -178,19 +181,15 @@ impl Outbox {
     }
 }
 
-impl Inner {
-    fn give_up_one(&mut self) {
-        let oldest = |entries: &Vec<Entry>| entries.iter().map(|entry| entry.id).min();
-        let found = self
-            .entries
-            .iter()
-            .filter_map(|(name, entries)| Some((oldest(entries)?, name.clone())))
-            .min();
-        if let Some((id, name)) = found {
-            self.forget(&name, id);
-        }
+#[cfg(test)]
+impl Outbox {
+    /// Has the file take nothing, as on a full disk, until what is returned is put back.
+    pub(super) fn fill(&self) -> Option<std::fs::File> {
+        self.inner.lock().file.as_mut().map(OutboxFile::fill)
     }
+}
 
+impl Inner {
     /// Says whether nothing closes the entry.
     fn reach(&mut self, name: &str, id: u64, phase: Phase) -> bool {
         let mut entries = self.entries.get_mut(name).into_iter().flatten();
@@ -213,10 +212,10 @@ impl Inner {
         }
     }
 
-    /// Begins the file anew once most of it is of no use any more.
+    /// Begins the file anew once most of it is of no use any more, or some of it not true.
     fn tidy(&mut self) {
         let Some(file) = &mut self.file else { return };
-        if !file.is_long() {
+        if !file.is_done() {
             return;
         }
         let open = self.entries.iter();
@@ -225,5 +224,36 @@ impl Inner {
         if let Err(error) = file.rewrite(open) {
             tracing::warn!(%error, "the outbox was not shortened");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(n: u64) -> Event {
+        Event::from_bytes(format!(r#"{{"kind":"x","n":{n}}}"#).into_bytes()).unwrap()
+    }
+
+    /// A store that is away for long: no more is admitted, and nothing that stands here is given up.
+    #[test]
+    fn what_stands_here_is_never_given_up_for_another() {
+        let outbox = Outbox::default();
+        let admission = |n| Offer {
+            closing: Some(event(n)),
+            ..event(n).into()
+        };
+        let names = ["s_a", "s_b", "s_c"];
+        for (n, name) in (0..ROOM as u64).zip(names.iter().cycle()) {
+            outbox.begin(name, n, admission(n)).unwrap();
+        }
+        assert!(outbox.begin("s_d", 1, admission(1)).is_err());
+        let settlement = outbox.begin("s_d", 1, event(1).into()).unwrap();
+        let firsts = names.map(|name| outbox.first(name).unwrap().sseq);
+        assert_eq!(firsts, [0, 1, 2]);
+        outbox.end("s_d", settlement);
+        assert!(outbox.begin("s_d", 1, admission(1)).is_err());
+        outbox.end("s_a", outbox.first("s_a").unwrap().id);
+        assert!(outbox.begin("s_d", 1, admission(1)).is_ok());
     }
 }

@@ -19,6 +19,8 @@ use crate::audit::Event;
 
 /// Past this the file is written anew with what is still of use.
 const LONG: u64 = 4 << 20;
+/// What ends a line of which only a part could be written; no line that counts ends so.
+const TORN: &[u8; 2] = b"!\n";
 /// What files' names end with.
 const ENDING: &str = "outbox";
 
@@ -39,6 +41,10 @@ pub(super) struct OutboxFile {
     length: u64,
     /// The length after it was last written anew.
     floor: u64,
+    /// The last write failed and may have left the beginning of a line.
+    torn: bool,
+    /// That something has ended could not be noted: the file says more than is true.
+    is_stale: bool,
 }
 
 impl OutboxFile {
@@ -66,6 +72,8 @@ impl OutboxFile {
             file,
             length: 0,
             floor: 0,
+            torn: false,
+            is_stale: false,
         };
         Ok((opened, left))
     }
@@ -77,10 +85,7 @@ impl OutboxFile {
         sseq: u64,
         offer: &Offer,
     ) -> io::Result<()> {
-        let line = begun(id, name, sseq, offer);
-        self.file.write_all(&line)?;
-        self.length += line.len() as u64;
-        Ok(())
+        self.write(begun(id, name, sseq, offer))
     }
 
     pub(super) fn logged(&mut self, id: u64) {
@@ -91,17 +96,38 @@ impl OutboxFile {
         self.note('e', id);
     }
 
-    /// What is not written here is found out by the next start anew.
+    /// What is not written here stands in the file when it is next written anew.
     fn note(&mut self, what: char, id: u64) {
         let line = sealed(format!("{what}\t{id}").into_bytes());
-        match self.file.write_all(&line) {
-            Ok(()) => self.length += line.len() as u64,
-            Err(error) => tracing::warn!(%error, "how far an event has come was not noted"),
+        if let Err(error) = self.write(line) {
+            self.is_stale = true;
+            tracing::warn!(%error, "how far an event has come was not noted");
         }
     }
 
-    pub(super) fn is_long(&self) -> bool {
-        self.length > self.floor.saturating_mul(2).max(LONG)
+    /// Writes a line. What an earlier failure left of another is ended first, as none that counts.
+    fn write(&mut self, mut line: Vec<u8>) -> io::Result<()> {
+        if self.torn {
+            line.splice(0..0, *TORN);
+        }
+        let written = self.file.write_all(&line);
+        self.torn = written.is_err();
+        if !self.torn {
+            self.length += line.len() as u64;
+        }
+        written
+    }
+
+    /// Whether the file is to be written anew.
+    pub(super) fn is_done(&self) -> bool {
+        self.is_stale || self.length > self.floor.saturating_mul(2).max(LONG)
+    }
+
+    /// Has the file take nothing, as on a full disk.
+    #[cfg(test)]
+    pub(super) fn fill(&mut self) -> File {
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        std::mem::replace(&mut self.file, full)
     }
 
     /// Writes the file anew, with these entries alone.
@@ -123,6 +149,8 @@ impl OutboxFile {
         self.file = file;
         self.length = bytes.len() as u64;
         self.floor = self.length;
+        self.torn = false;
+        self.is_stale = false;
         Ok(())
     }
 }
@@ -157,12 +185,15 @@ fn begun(id: u64, name: &str, sseq: u64, offer: &Offer) -> Vec<u8> {
     sealed(rest)
 }
 
-/// The entries of a file that have begun and not ended. A line that is not whole was cut off by the
-/// end of its process, before the store was told.
+/// The entries of a file that have begun and not ended. A last line without an end was cut off with
+/// its process, before the store was told; any other that is not whole was not written, or changed.
 fn read(path: &Path) -> io::Result<Vec<Written>> {
     let text = fs::read(path)?;
     let mut open: BTreeMap<u64, Written> = BTreeMap::new();
-    for line in text.split(|byte| *byte == b'\n') {
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let Some(line) = line.strip_suffix(b"\n") else {
+            continue;
+        };
         match parse(line, path) {
             Some((id, Line::Begun(entry))) => _ = open.insert(id, *entry),
             Some((id, Line::Logged)) => {
@@ -171,7 +202,10 @@ fn read(path: &Path) -> io::Result<Vec<Written>> {
                 }
             }
             Some((id, Line::Ended)) => _ = open.remove(&id),
-            None => {}
+            None => tracing::warn!(
+                file = %path.display(),
+                "a line of the outbox is broken: what it said is not known"
+            ),
         }
     }
     Ok(open.into_values().collect())
@@ -277,5 +311,28 @@ mod tests {
         fs::write(&path, b"").unwrap();
         assert!(OutboxFile::open(dir.path(), 3).unwrap().1.is_empty());
         assert!(!path.exists());
+    }
+
+    /// The disk is full in the midst of a line, at every byte of it, and has room again later.
+    #[test]
+    fn a_line_that_was_not_written_whole_costs_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut file, _) = OutboxFile::open(dir.path(), 1).unwrap();
+        file.begin(1, "s_a/t/1", 1, &offer(1)).unwrap();
+        let line = begun(2, "s_a/t/1", 2, &offer(2));
+        for cut in 0..line.len() {
+            file.file.write_all(&line[..cut]).unwrap();
+            let real = file.fill();
+            assert!(file.begin(2, "s_a/t/1", 2, &offer(2)).is_err());
+            file.file = real;
+            // The process may die here.
+            let (_, left) = OutboxFile::open(dir.path(), 2).unwrap();
+            assert_eq!(left.len(), 1, "{cut}");
+            file.begin(3, "s_a/t/1", 3, &offer(3)).unwrap();
+            let (_, left) = OutboxFile::open(dir.path(), 2).unwrap();
+            let left: Vec<_> = left.iter().map(|entry| entry.sseq).collect();
+            assert_eq!(left, [1, 3], "{cut}");
+            file.end(3);
+        }
     }
 }

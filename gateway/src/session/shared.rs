@@ -1,8 +1,10 @@
 //! A store that other processes share: it is asked before the log, and what became of an event that
 //! it did not answer for is found out from what it says later.
 
+use std::sync::Arc;
+
 use super::{
-    Fate, Offer, SessionError, Sessions, Unadmitted,
+    Durable, Fate, Lease, Offer, SessionError, Sessions, Unadmitted,
     outbox::{Entry, Phase},
     outbox_file::Written,
     turn::{Location, Turn},
@@ -17,17 +19,20 @@ impl Turn {
         logged: impl FnOnce() + Send,
     ) -> Result<(), Unadmitted> {
         let (link, event) = (self.state.link, offer.event.clone());
-        let absent = |error| Unadmitted {
+        let absent = |error, noted| Unadmitted {
             error,
             fate: Fate::Absent,
+            noted,
         };
-        let entry = self.begin(offer).map_err(absent)?;
+        // What could not even be written down leaves no record behind.
+        let entry = self.begin(offer).map_err(|error| absent(error, false))?;
         if let Err(error) = self.record(event.bytes()).await {
-            if matches!(error, SessionError::Conflict) {
+            let is_overtaken = matches!(error, SessionError::Conflict);
+            if is_overtaken {
                 // The number is another's. The request is refused in a record of its own.
                 self.shared.outbox.end(&self.location.name, entry);
             }
-            return Err(absent(error));
+            return Err(absent(error, !is_overtaken));
         }
         self.shared.outbox.handed(&self.location.name, entry);
         match self.shared.journal.append(event).await {
@@ -39,6 +44,7 @@ impl Turn {
             Err(unconfirmed) => Err(Unadmitted {
                 error: SessionError::Log,
                 fate: self.fate(link, Some(entry), unconfirmed),
+                noted: true,
             }),
         }
     }
@@ -54,30 +60,66 @@ impl Turn {
     pub(super) async fn settle_shared(mut self, offer: Offer) -> Result<(), SessionError> {
         let (event, otherwise) = (offer.event.clone(), offer.otherwise.clone());
         let indexing = self.indexing();
-        let entry = self.begin(offer)?;
-        if let Some(exchange) = self.exchange.take() {
-            // What closes it stands in the entry behind it now.
-            self.shared.outbox.end(&self.location.name, exchange);
-        }
+        let entry = match self.begin(offer) {
+            Ok(entry) => entry,
+            Err(error) => return Err(self.settle_unnoted(otherwise, error).await),
+        };
+        // What closes it stands in the entry behind it now.
+        self.end_exchange();
         let (stored, ()) = tokio::join!(self.finish(event.bytes()), indexing);
         let (outbox, name) = (&self.shared.outbox, self.location.name.as_str());
         match stored {
             Ok(()) => {
                 outbox.handed(name, entry);
                 let logged = log_or_owe(&self, event).await;
-                outbox.end(name, entry);
+                if logged.is_ok() {
+                    outbox.end(name, entry);
+                }
+                // Otherwise it stands in memory at best: the session's next turn declares that it
+                // may be missing, and the next start logs it if it is.
                 logged
             }
             Err(SessionError::Conflict) => {
+                let logged = match otherwise {
+                    Some(otherwise) => log_or_owe(&self, otherwise).await,
+                    None => Ok(()),
+                };
                 outbox.end(name, entry);
-                if let Some(otherwise) = otherwise {
-                    log_or_owe(&self, otherwise).await?;
-                }
-                Err(SessionError::Conflict)
+                logged.and(Err(SessionError::Conflict))
             }
             // What the store says of the session later tells what is to be logged.
             Err(error) => Err(error),
         }
+    }
+
+    /// Ends a turn whose last event cannot be written down, so that the store must not be told of it:
+    /// what stands for it outside of the chain is logged all the same.
+    async fn settle_unnoted(
+        &mut self,
+        otherwise: Option<Event>,
+        error: SessionError,
+    ) -> SessionError {
+        if let Some(otherwise) = otherwise {
+            let _owed = log_or_owe(self, otherwise).await;
+            self.end_exchange();
+        }
+        let _freed = self.commit(None, Lease::Free, Durable::Soon).await;
+        error
+    }
+
+    /// Notes that the end of the turn's exchange is with the log, or stands elsewhere: nothing is to
+    /// be said of it at the next start.
+    pub(super) fn end_exchange(&mut self) {
+        if let Some(exchange) = self.exchange.take() {
+            self.shared.outbox.end(&self.location.name, exchange);
+        }
+    }
+
+    /// The same for who may have to say without the turn how its exchange ended.
+    pub fn exchange_end(&self) -> Option<Box<dyn FnOnce() + Send + Sync>> {
+        let exchange = self.exchange?;
+        let (shared, name) = (Arc::clone(&self.shared), self.location.name.clone());
+        Some(Box::new(move || shared.outbox.end(&name, exchange)))
     }
 
     /// Brings the session's events that the store did not answer for to their end: under the lease
@@ -91,20 +133,26 @@ impl Turn {
                         let taken = self.shared.journal.append(event).await;
                         taken.map_err(|_| SessionError::Log)?;
                     }
-                    self.state.gaps.retain(|gap| *gap != entry.sseq);
-                }
-                // Nobody waited for the log's answer: the next record says that it may be missing.
-                Phase::Handed if stored == Some(true) => {
-                    if !self.state.gaps.contains(&entry.sseq) {
-                        self.state.gaps.push(entry.sseq);
+                    match stored {
+                        Some(_) => self.state.gaps.retain(|gap| *gap != entry.sseq),
+                        // It may have been there: the number is then in no log.
+                        None => self.may_miss(entry.sseq),
                     }
                 }
+                // Nobody waited for the log's answer: the next record says that it may be missing.
+                Phase::Handed if stored != Some(false) => self.may_miss(entry.sseq),
                 // Its own task has said how it ended.
                 Phase::Handed | Phase::Logged => {}
             }
             self.shared.outbox.end(&self.location.name, entry.id);
         }
         Ok(())
+    }
+
+    fn may_miss(&mut self, sseq: u64) {
+        if !self.state.gaps.contains(&sseq) {
+            self.state.gaps.push(sseq);
+        }
     }
 
     fn begin(&self, offer: Offer) -> Result<u64, SessionError> {
@@ -131,9 +179,7 @@ async fn log_or_owe(turn: &Turn, event: Event) -> Result<(), SessionError> {
     match journal.take(event.clone()).await {
         Ok(()) => Ok(()),
         Err(unconfirmed) => {
-            if unconfirmed.later.is_some() || unconfirmed.error.written() == Some(false) {
-                journal.owe(event, unconfirmed.later);
-            }
+            turn.owe(event, unconfirmed);
             Err(SessionError::Log)
         }
     }
@@ -181,7 +227,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Brings the events of a session that is not there any more to their end.
+    /// Brings the events of a session that is not there any more, or not gone on with, to their end.
     pub(super) async fn conclude_ended(&self, name: &str) -> Result<(), SessionError> {
         while let Some(entry) = self.shared.outbox.first(name) {
             if entry.phase == Phase::Begun {

@@ -82,7 +82,7 @@ async fn the_store_fails_after_the_log_took_the_admission() {
         scene.house.faults.break_next(fault);
         let mut logged = false;
         let unadmitted = turn.admit(made(&turn, ADMITTED), || logged = true).await;
-        let Unadmitted { error, fate } = unadmitted.err().unwrap();
+        let Unadmitted { error, fate, .. } = unadmitted.err().unwrap();
         assert!(matches!(error, SessionError::Store(_)) && logged);
         assert!(turn.learn(fate).await);
         let last = made(&turn, SETTLED);
@@ -188,7 +188,7 @@ async fn what_the_log_refuses_leaves_its_number_free() {
             let mut turn = scene.turn().await.unwrap();
             scene.house.pages.break_next(refused());
             let unadmitted = turn.admit(made(&turn, ADMITTED), || ()).await.err();
-            let Unadmitted { error, fate } = unadmitted.unwrap();
+            let Unadmitted { error, fate, .. } = unadmitted.unwrap();
             assert!(matches!(error, SessionError::Log));
             assert!(!turn.learn(fate).await);
             if released {

@@ -6,6 +6,7 @@ mod damage;
 mod endings;
 mod faults;
 mod life;
+mod outbox;
 mod redis;
 mod replicas;
 mod typed;

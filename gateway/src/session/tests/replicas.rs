@@ -9,20 +9,20 @@ use crate::{
     },
 };
 
-const ADMITTED: &str = "exchange.admitted";
-const SETTLED: &str = "exchange.settled";
+pub(super) const ADMITTED: &str = "exchange.admitted";
+pub(super) const SETTLED: &str = "exchange.settled";
 
 /// Two processes over one store, and a caller with a session.
-struct Replicas {
-    dir: tempfile::TempDir,
-    one: House,
-    two: House,
-    ann: Caller,
-    opened: Opened,
+pub(super) struct Replicas {
+    pub(super) dir: tempfile::TempDir,
+    pub(super) one: House,
+    pub(super) two: House,
+    pub(super) ann: Caller,
+    pub(super) opened: Opened,
 }
 
 impl Replicas {
-    async fn new() -> Self {
+    pub(super) async fn new() -> Self {
         Self::with(limits()).await
     }
 
@@ -43,7 +43,7 @@ impl Replicas {
         }
     }
 
-    async fn turn(&self, house: &House) -> Turn {
+    pub(super) async fn turn(&self, house: &House) -> Turn {
         self.try_turn(house).await.unwrap()
     }
 
@@ -53,7 +53,7 @@ impl Replicas {
     }
 
     /// All records of the session, over all logs: each number once, or declared missing.
-    fn numbers(&self, houses: &[&House]) -> (Vec<u64>, Vec<u64>) {
+    pub(super) fn numbers(&self, houses: &[&House]) -> (Vec<u64>, Vec<u64>) {
         let reference = &self.opened.reference;
         let records: Vec<_> = houses
             .iter()
@@ -66,7 +66,7 @@ impl Replicas {
     }
 
     /// The same, where nothing may be missing.
-    fn is_dense(&self, houses: &[&House], count: u64) {
+    pub(super) fn is_dense(&self, houses: &[&House], count: u64) {
         let (numbers, _) = self.numbers(houses);
         assert_eq!(numbers, (0..count).collect::<Vec<_>>());
     }
@@ -77,11 +77,11 @@ fn made(turn: &Turn, kind: &str) -> Event {
 }
 
 /// An event that stands in no chain.
-fn outside(kind: &str) -> Event {
+pub(super) fn outside(kind: &str) -> Event {
     Event::from_bytes(format!(r#"{{"kind":"{kind}","outside":true}}"#).into_bytes()).unwrap()
 }
 
-fn offer(turn: &Turn, kind: &str) -> Offer {
+pub(super) fn offer(turn: &Turn, kind: &str) -> Offer {
     Offer {
         event: made(turn, kind),
         otherwise: Some(outside("exchange.refused")),
@@ -89,7 +89,7 @@ fn offer(turn: &Turn, kind: &str) -> Offer {
     }
 }
 
-fn unchained(house: &House) -> Vec<String> {
+pub(super) fn unchained(house: &House) -> Vec<String> {
     let events = house.pages.events.lock();
     let events = events.iter().filter(|event| event.contains("outside"));
     let kind = |event: &String| {
@@ -224,7 +224,7 @@ async fn a_replica_that_stood_still_forks_nothing() {
                 .err()
                 .unwrap();
             assert!(matches!(refused.error, SessionError::Conflict));
-            assert!(refused.is_overtaken());
+            assert!(!refused.noted);
             drop(late);
         }
         let last = offer(&newer, SETTLED);
@@ -369,7 +369,7 @@ async fn what_a_dead_process_had_told_the_store_is_logged_by_its_next_start() {
     }
 }
 
-fn digest_of(house: &House, reference: &str, sseq: u64) -> [u8; 32] {
+pub(super) fn digest_of(house: &House, reference: &str, sseq: u64) -> [u8; 32] {
     let events = house.pages.events.lock();
     let found = events.iter().find(|event| {
         let read: serde_json::Value = serde_json::from_str(event).unwrap();

@@ -10,7 +10,7 @@ use super::parts::{self, Part};
 use super::{LARGEST, Phases, render, view};
 use crate::audit::{BuildError, Event, StateChange, Subject, Who};
 use crate::auth::Caller;
-use crate::session::{SessionError, Sessions, Turn, turn::Location};
+use crate::session::{SessionError, Sessions, Turn, sections::TYPED, turn::Location};
 
 /// On what terms a change is asked for.
 #[derive(Clone, Copy)]
@@ -93,7 +93,7 @@ impl Sessions {
     ) -> Result<Changed, ChangeError> {
         let (location, loaded) = self.find_own(caller, reference).await?;
         let mut turn = self.take_in_line(location, loaded).await?;
-        let before = turn.state.sections.clone();
+        let before = Zeroizing::new(turn.state.sections.get(TYPED).to_vec());
         let made = Box::pin(self.make(&mut turn, caller, asked, change, phases)).await;
         match made {
             Ok((changed, event, part)) => {

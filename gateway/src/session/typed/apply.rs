@@ -3,13 +3,16 @@
 
 use std::time::Duration;
 
+use zeroize::Zeroizing;
+
 use super::artifacts::New;
 use super::change::{By, Change, Noted};
 use super::model::{Snapshot, ToolResult, Typed};
 use super::parts::{self, Part};
 use super::{ChangeError, Phases, Text};
 use crate::audit::Event;
-use crate::session::{Fate, SessionError, Turn, sections::Sections};
+use crate::session::store::{Durable, Lease};
+use crate::session::{Fate, SessionError, Turn, sections::TYPED};
 
 /// How long a caller waits for the log to say whether it has a change.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -88,7 +91,7 @@ impl Turn {
     pub(super) async fn keep_changed(
         mut self,
         event: Event,
-        before: Sections,
+        before: Zeroizing<Vec<u8>>,
         part: Option<&Part>,
     ) -> Result<(), SessionError> {
         match self.admit(event, || ()).await {
@@ -98,21 +101,21 @@ impl Turn {
                 Ok(())
             }
             Err(unadmitted) => {
-                let refused = match unadmitted.fate {
-                    Fate::Absent => true,
-                    fate => {
-                        // Dropped on the way, the turn leaves a doubt that the next one declares.
-                        let learning = tokio::time::timeout(PATIENCE, self.learn(fate));
-                        !learning.await.map_err(|_| SessionError::Log)?
-                    }
-                };
-                if refused {
-                    self.state.sections = before;
-                    if let Some(part) = part {
-                        self.drop_part(part).await;
-                    }
+                // Dropped on the way, the turn leaves a doubt that the next one declares.
+                let learning = tokio::time::timeout(PATIENCE, self.learned(unadmitted.fate));
+                let fate = learning.await.map_err(|_| SessionError::Log)?;
+                // What the log may have stands; of the rest of the state, the chain's digests above
+                // all, nothing is taken back.
+                let is_absent = matches!(fate, Fate::Absent);
+                if is_absent {
+                    self.state.sections.set(TYPED, before);
                 }
-                let _kept = self.release().await;
+                let was_refused = self.overtaken;
+                let kept = self.commit(None, Lease::Free, Durable::Soon).await;
+                // A store that did not answer may have the state that names the part.
+                if let Some(part) = part.filter(|_| is_absent && (was_refused || kept.is_ok())) {
+                    self.drop_part(part).await;
+                }
                 Err(unadmitted.error)
             }
         }
