@@ -1,7 +1,6 @@
 //! The search of one text: tokens put back, values found, spans replaced; JSON in strings leaf
 //! by leaf.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -13,7 +12,6 @@ use crate::finding::Field;
 use crate::fnv;
 use crate::json::{Document, Kind, Limits, Node, escaped};
 use crate::known::Known;
-use crate::pair;
 use crate::policy::Direction;
 use crate::vault::Vault;
 
@@ -24,8 +22,6 @@ const DEEPEST_NESTING: usize = 8;
 const MOST_PASSES: usize = 16;
 /// Every text is searched for every value of the session; more would make requests slow.
 const MOST_VALUES: usize = 50_000;
-/// Fields of an object among which the name of a value is looked for.
-const MOST_BESIDE: usize = 16;
 /// Keys in which nothing stands that a pass remembers.
 const MOST_BARE: usize = 256;
 /// The rule under which the session's own values are found again.
@@ -182,37 +178,6 @@ impl Search<'_> {
         Ok(edits)
     }
 
-    /// The key that tells what a leaf is: the one under which it stands, or the name beside it.
-    pub(crate) fn key<'d>(&self, node: Node<'d>) -> Option<Cow<'d, str>> {
-        let keyed = keyed(node)?;
-        let own = keyed.key()?;
-        let named = || {
-            let marked = || marked(keyed).then(|| pair::SECRET.to_owned());
-            self.named(keyed).or_else(marked).or_else(|| around(keyed))
-        };
-        let named = pair::holds_value(&own).then(named);
-        Some(named.flatten().map_or(own, Cow::Owned))
-    }
-
-    /// The name of a value that stands in another field of the same object.
-    fn named(&self, value: Node<'_>) -> Option<String> {
-        let mut beside = value.parent()?.children().take(MOST_BESIDE);
-        beside.find_map(|node| {
-            if node.kind() != Kind::String || !pair::holds_name(&node.key()?) {
-                return None;
-            }
-            let text = node.text()?;
-            let decided = self.means.engine.decides(Field {
-                key: Some(&text),
-                direction: Direction::Prompt,
-            });
-            match decided {
-                true => Some(text.into_owned()),
-                false => pair::name(&text).map(str::to_owned),
-            }
-        })
-    }
-
     /// Edits of a string or number of a document that stands in a field.
     fn nested(
         &mut self,
@@ -322,33 +287,6 @@ pub(super) fn document_in(text: &str) -> Option<Document<'_>> {
     let begins = text.trim_start().starts_with(['{', '[', '"']);
     let read = begins.then(|| Document::parse(text.as_bytes(), &Limits::default()));
     read?.ok()
-}
-
-/// Whether a field beside a value says that it is secret: `"sensitive": true`.
-fn marked(value: Node<'_>) -> bool {
-    let beside = value.parent().into_iter().flat_map(Node::children);
-    beside.take(MOST_BESIDE).any(|node| {
-        let says = || node.key().is_some_and(|key| pair::marks_secret(&key));
-        node.kind() == Kind::Bool && node.raw() == b"true" && says()
-    })
-}
-
-/// The name that the object around a value stands under: `"db_password": {"value": …}`.
-fn around(value: Node<'_>) -> Option<String> {
-    let key = value.parent()?.key()?;
-    pair::name(&key).map(str::to_owned)
-}
-
-/// The value that has a key: this one, or the array around it.
-fn keyed(node: Node<'_>) -> Option<Node<'_>> {
-    let mut here = Some(node);
-    while let Some(node) = here {
-        if node.key_span().is_some() {
-            return Some(node);
-        }
-        here = node.parent();
-    }
-    None
 }
 
 fn applied(text: &str, edits: &[Edit]) -> String {

@@ -4,6 +4,7 @@
 mod check;
 mod edit;
 mod gather;
+mod key;
 mod media;
 mod plain;
 mod receipt;
