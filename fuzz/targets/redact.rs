@@ -131,7 +131,13 @@ fn could_be_json(text: &str) -> bool {
 fn unescaped(mut text: String) -> String {
     loop {
         let mut next = text.clone();
-        for (escape, plain) in [("\\\\", "\\"), ("\\\"", "\""), ("\\n", "\n"), ("\\r", "\r")] {
+        for (escape, plain) in [
+            ("\\\\", "\\"),
+            ("\\\"", "\""),
+            ("\\n", "\n"),
+            ("\\r", "\r"),
+            ("\\u001b", "\u{1b}"),
+        ] {
             next = next.replace(escape, plain);
         }
         if next == text {
