@@ -5,6 +5,8 @@
 //! bound to its place, every key knows how often it may be used. This crate knows nothing of
 //! sessions, logs or the network, and takes no clock: ages are given by the caller.
 
+#[cfg(feature = "aws")]
+pub mod aws;
 pub mod digest;
 pub mod keys;
 pub mod random;
