@@ -29,6 +29,34 @@ pub(crate) fn holds_value(key: &str) -> bool {
 /// Stands for the name of a value that is said to be secret.
 pub(crate) const SECRET: &str = "password";
 
+/// Stands for the name of a value that opens a session.
+pub(crate) const TOKEN: &str = "token";
+/// Stands for the name of a value that is secret whatever it looks like: all of it, however long.
+pub(crate) const SEALED: &str = "secret value";
+
+/// Whether such a key holds cookies: `cookies`, `Set-Cookies`, `sessionCookies`.
+pub(crate) fn holds_cookies(key: &str) -> bool {
+    // Of each key in a document this is asked first.
+    let telling = key.len() >= "cookies".len() && key.len() <= LONGEST_KEY && key.ends_with('s');
+    telling && folded(key).ends_with("cookies")
+}
+
+/// Whether such a key holds the names of a table's columns, whose rows stand beside it.
+pub(crate) fn holds_columns(key: &str) -> bool {
+    const HEADS: &[&str] = &[
+        "columnnames",
+        "columns",
+        "cols",
+        "fieldnames",
+        "fields",
+        "head",
+        "header",
+        "headers",
+        "schema",
+    ];
+    key.len() <= LONGEST_KEY && HEADS.contains(&folded(key).as_str())
+}
+
 /// Whether such a key says, if it is true, that the value beside it is secret.
 pub(crate) fn marks_secret(key: &str) -> bool {
     const MARKS: &[&str] = &[

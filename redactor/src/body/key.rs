@@ -3,25 +3,35 @@
 use std::borrow::Cow;
 
 use super::edit::Search;
+use super::form::{self, Form};
 use crate::finding::Field;
 use crate::json::{Kind, Node};
 use crate::pair;
 use crate::policy::Direction;
 
 /// Fields of an object among which the name of a value is looked for.
-const MOST_BESIDE: usize = 16;
+pub(super) const MOST_BESIDE: usize = 16;
 
 impl Search<'_> {
     /// The key that tells what a leaf is: the one under which it stands, or the name beside it.
     pub(crate) fn key<'d>(&self, node: Node<'d>) -> Option<Cow<'d, str>> {
+        if let Some(name) = self.listed(node) {
+            return Some(Cow::Owned(name));
+        }
         let keyed = keyed(node)?;
         let own = keyed.key()?;
+        match form::of(keyed, &own) {
+            Some(Form::Named(name)) => return Some(Cow::Borrowed(name)),
+            Some(Form::Commands) => return None,
+            None => {}
+        }
         let named = || {
             let marked = || marked(keyed).then(|| pair::SECRET.to_owned());
             self.named(keyed).or_else(marked).or_else(|| around(keyed))
         };
         let named = pair::holds_value(&own).then(named);
-        Some(named.flatten().map_or(own, Cow::Owned))
+        let kept = || form::is_in_cookies(keyed).then(|| pair::TOKEN.to_owned());
+        Some(named.flatten().or_else(kept).map_or(own, Cow::Owned))
     }
 
     /// The name of a value that stands in another field of the same object.
@@ -31,15 +41,23 @@ impl Search<'_> {
             if node.kind() != Kind::String || !pair::holds_name(&node.key()?) {
                 return None;
             }
-            let text = node.text()?;
-            let decided = self.means.engine.decides(Field {
-                key: Some(&text),
-                direction: Direction::Prompt,
-            });
-            match decided {
-                true => Some(text.into_owned()),
-                false => pair::name(&text).map(str::to_owned),
-            }
+            self.says(&node.text()?)
+        })
+    }
+
+    /// The name that a text is, if the policy knows it or it says anything of a value.
+    pub(super) fn says(&self, text: &str) -> Option<String> {
+        match self.decides(text) {
+            true => Some(text.to_owned()),
+            false => pair::name(text).map(str::to_owned),
+        }
+    }
+
+    /// Whether the policy says what stands under a key.
+    pub(super) fn decides(&self, key: &str) -> bool {
+        self.means.engine.decides(Field {
+            key: Some(key),
+            direction: Direction::Prompt,
         })
     }
 }

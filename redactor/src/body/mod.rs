@@ -3,8 +3,10 @@
 
 mod check;
 mod edit;
+mod form;
 mod gather;
 mod key;
+mod listed;
 mod media;
 mod plain;
 mod receipt;

@@ -212,6 +212,16 @@ impl<'d> Node<'d> {
         })
     }
 
+    /// The value before this one in the same array or object, if that has none of its own in it.
+    pub(crate) fn leaf_before(self) -> Option<Node<'d>> {
+        let before = Node {
+            doc: self.doc,
+            at: self.at.checked_sub(1)?,
+        };
+        let same = before.entry()?.parent == self.entry()?.parent;
+        (same && self.entry()?.parent != NONE).then_some(before)
+    }
+
     /// The member of that name, if this is an object that has one.
     #[must_use]
     pub fn get(self, key: &str) -> Option<Node<'d>> {

@@ -4,6 +4,7 @@ use super::{JUDGED, Search, Sink};
 use crate::finding::ScanError;
 use crate::key::Key;
 use crate::label::Label;
+use crate::pair::SEALED;
 use crate::people;
 use crate::rule::Hit;
 use crate::rules;
@@ -23,7 +24,8 @@ impl<'s> Search<'_, 's> {
         let Some((name, key)) = self.over() else {
             return;
         };
-        if text.len() > JUDGED || !key.secret {
+        let too_long = text.len() > JUDGED && (self.growing || name != SEALED);
+        if too_long || !key.secret {
             return;
         }
         sink.settled = 0;

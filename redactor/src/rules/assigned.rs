@@ -37,6 +37,8 @@ const USER: &str = r#"(?:-u|--user|--proxy-user)[ =]{0,2}["']?[A-Za-z0-9_.@+-]{1
 const USER_NAME: &str = r#"(?:-u|--user|--proxy-user)[ =]{0,2}["']?"#;
 /// Bytes before a head in which the rest of its name stands.
 const FORM: usize = 24;
+/// Bytes before a head in which the rest of a resource's name stands.
+const ARN: usize = 96;
 /// Bytes behind the flag in which name, colon and the beginning of the password stand.
 const LOGIN: usize = 96;
 
@@ -141,6 +143,7 @@ fn token(candidate: &Candidate<'_>) -> Option<Hit> {
         .any(|n| name.starts_with(n));
     if says_about(name_of(head))
         || is_of_form(candidate)
+        || is_in_arn(candidate)
         || candidate.value.contains(' ')
         || (named && is_uuid(candidate.value))
     {
@@ -183,6 +186,23 @@ pub(super) fn is_of_form(candidate: &Candidate<'_>) -> bool {
     ["authenticity", "csrf", "xsrf", "requestverification"]
         .iter()
         .any(|mark| name.contains(mark))
+}
+
+/// `arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db-AbCdEf` names a secret and is none.
+fn is_in_arn(candidate: &Candidate<'_>) -> bool {
+    let near = candidate
+        .text
+        .floor_char_boundary(candidate.start.saturating_sub(ARN));
+    let before = candidate
+        .text
+        .get(near..candidate.start)
+        .unwrap_or_default();
+    let word = |c: char| c.is_ascii_alphanumeric() || ":/_.-*".contains(c);
+    let from = before.rfind(|c| !word(c)).map_or(0, |at| at + 1);
+    let own = before
+        .get(before.ceil_char_boundary(from)..)
+        .unwrap_or_default();
+    own.starts_with("arn:aws")
 }
 
 fn authorization(candidate: &Candidate<'_>) -> Option<Hit> {
@@ -360,6 +380,8 @@ mod tests {
             "running pass::tests::every_split2",
             "<input name=\"authenticity_token\" value=\"h3Jk9-xTq2LmZ8vWn5RsYb7CdEf0Gu4P\" />",
             "csrf_token = 'h3Jk9xTq2LmZ8vWn5RsYb7CdEf0Gu4P'",
+            "arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db-AbCdEf",
+            "valueFrom: 'arn:aws-cn:secretsmanager:cn-north-1:123456789012:secret:Db7xQ2-AbCdEf'",
         ] {
             nothing(text);
         }

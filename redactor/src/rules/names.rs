@@ -1,6 +1,8 @@
 //! What a name says about the value behind it, and what a value says about itself.
 
 use crate::label::Label;
+use crate::pair::SEALED;
+use crate::pass::JUDGED;
 
 use super::Worth;
 use super::keyed::is_bare_key;
@@ -152,7 +154,8 @@ const BARE_KEYS: &[&str] = &["key"];
 
 /// Whether a key says that its whole value is a secret, or may be one.
 pub(crate) fn names_secret(key: &str) -> bool {
-    ends_with(key, PASSWORD_KEYS)
+    key == SEALED
+        || ends_with(key, PASSWORD_KEYS)
         || ends_with(key, TOKEN_KEYS)
         || ends_with(key, BARE_KEYS)
         || ends_with(key, COOKIES)
@@ -191,6 +194,13 @@ pub(crate) fn may_name_secret(key: &str) -> bool {
 
 /// What a text is that is the whole value of such a key, and with what confidence.
 pub(crate) fn under_key(key: &str, value: &str) -> Option<(Label, u8)> {
+    if key == SEALED {
+        let judged = value
+            .get(..value.floor_char_boundary(JUDGED))
+            .unwrap_or(value);
+        let held = value.len() >= 4 && Worth::of(judged) > Worth::Placeholder;
+        return held.then_some((Label::PASSWORD, 90));
+    }
     if says_about(key) {
         return None;
     }
@@ -289,9 +299,16 @@ fn is_path_of_words(value: &str) -> bool {
     value.contains('/') && value.bytes().all(word)
 }
 
+/// The name of something in AWS, `arn:partition:service:region:account:resource`: whoever knows it can
+/// open nothing with it.
+pub(super) fn is_arn(value: &str) -> bool {
+    value.starts_with("arn:") && value.matches(':').count() >= 5
+}
+
 pub(super) fn looks_like_place(value: &str) -> bool {
     value.starts_with(['/', '.', '~', '@', ':'])
         || value.contains("://")
+        || is_arn(value)
         || is_path_of_words(value)
         // Slashes in a row are zeros in base64.
         || value.split('/').filter(|part| !part.is_empty()).count() > 5

@@ -8,6 +8,8 @@ use crate::fnv;
 
 /// What may follow a cue in a key.
 const FOLLOWED: &[&str] = &["number", "num", "no", "nr", "id", "code", "value"];
+/// Accounts of programs (Kubernetes' `serviceAccountName`).
+const OTHERS: &[&str] = &["serviceaccountname"];
 /// Longer keys, and those beyond ASCII, are taken apart the long way.
 const SHORT: usize = 64;
 
@@ -19,6 +21,10 @@ static CUES: LazyLock<HashMap<String, Vec<&'static Scheme>, fnv::Build>> = LazyL
             let plain = cue.chars().filter(|c| c.is_alphanumeric()).collect();
             cues.entry(plain).or_default().push(scheme);
         }
+    }
+    // The longest counts: these name nothing of a person's, though they end with what does.
+    for other in OTHERS {
+        cues.entry((*other).to_owned()).or_default();
     }
     cues
 });
@@ -124,6 +130,8 @@ mod tests {
             "number",
             "adobe",
             "passport_photo",
+            "serviceAccountName",
+            "service_account_name",
             "id",
             "x_value",
         ] {

@@ -140,7 +140,8 @@ impl Scheme {
         let street = matches!(self.value, Value::Street);
         let before = candidate.text.get(..candidate.start).unwrap_or_default();
         let unmarked = matches!(self.value, Value::Login) && !cue.contains(['=', ':', '>']);
-        if unmarked || (street && street::is_other(before)) {
+        let of_program = matches!(self.value, Value::Login) && ends_with_service(before);
+        if unmarked || of_program || (street && street::is_other(before)) {
             return None;
         }
         let (from, to) = self.value.read(rest)?;
@@ -255,6 +256,15 @@ impl Scheme {
         let valid = self.check?(&self.compact(matched));
         valid.then(|| candidate.whole(self.label, 84)).flatten()
     }
+}
+
+/// `serviceAccountName`: an account of a program.
+fn ends_with_service(before: &str) -> bool {
+    let before = before.trim_end_matches(['_', '-', '.', ' ']);
+    let from = before.len().saturating_sub("service".len());
+    before
+        .get(from..)
+        .is_some_and(|word| word.eq_ignore_ascii_case("service"))
 }
 
 /// Where the value begins. The words between a cue and its value may have taken the first letters

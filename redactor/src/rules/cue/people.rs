@@ -141,4 +141,18 @@ mod tests {
         }
         nothing("the user is to\nuser: the\n");
     }
+
+    #[test]
+    fn what_reports_and_what_runs_is_nobody() {
+        for text in [
+            "reporter: ['html', { open: 'never' }],",
+            "reporter: [[\"junit\"], ['list']]",
+            "serviceAccountName: web-runner7\n",
+            "service_account_name = \"web-runner7\"",
+        ] {
+            nothing(text);
+        }
+        found("reporter: tokafor7\n", "USERNAME", &["tokafor7"]);
+        found("accountName: tokafor7\n", "USERNAME", &["tokafor7"]);
+    }
 }
