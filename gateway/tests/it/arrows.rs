@@ -136,16 +136,32 @@ fn what_must_not_be_linked_is_not_in_the_lock_file() {
 }
 
 #[test]
-fn ledger_redactor_and_envelope_know_no_network() {
+fn the_redactor_knows_no_network_and_the_ledger_and_envelope_only_that_of_aws() {
     let lock = Lock::read();
-    for name in [
-        "gatehouse-envelope",
-        "gatehouse-ledger",
-        "gatehouse-redactor",
-    ] {
-        let reached = lock.reached_from(name);
-        for banned in ["hyper", "redb", "rustls", "tokio"] {
+    let banned = ["hyper", "redb", "rustls", "tokio"];
+    let cases = [
+        ("gatehouse-redactor", "", &banned[..]),
+        // The SDK waits on tokio, and so must who asks it.
+        ("gatehouse-ledger", "aws-", &banned[..3]),
+        ("gatehouse-envelope", "aws-", &banned[..3]),
+    ];
+    for (name, free, banned) in cases {
+        let reached = lock.reached_without(name, free);
+        for banned in banned {
             assert!(!reached.contains(banned), "{name} reaches {banned}");
+        }
+    }
+}
+
+#[test]
+fn ledger_and_envelope_can_do_without_aws() {
+    for name in ["ledger", "envelope"] {
+        let manifest = manifest(name);
+        let needs = manifest["dependencies"].as_table().expect("dependencies");
+        let of_aws = |need: &str| need.starts_with("aws-") || need == "tokio";
+        for (need, how) in needs.iter().filter(|(need, _)| of_aws(need)) {
+            let optional = how.get("optional").and_then(toml::Value::as_bool);
+            assert_eq!(optional, Some(true), "{name} cannot do without {need}");
         }
     }
 }
@@ -255,15 +271,19 @@ fn head(path: &str) -> Option<String> {
 }
 
 fn dependencies(name: &str, sections: &[&str]) -> BTreeSet<String> {
-    let path = root().join(name).join("Cargo.toml");
-    let text = std::fs::read_to_string(&path).expect("a manifest");
-    let manifest: toml::Table = text.parse().expect("TOML");
+    let manifest = manifest(name);
     let mut names = BTreeSet::new();
     for section in sections {
         let table = manifest.get(*section).and_then(toml::Value::as_table);
         names.extend(table.into_iter().flat_map(|table| table.keys().cloned()));
     }
     names
+}
+
+fn manifest(name: &str) -> toml::Table {
+    let path = root().join(name).join("Cargo.toml");
+    let text = std::fs::read_to_string(&path).expect("a manifest");
+    text.parse().expect("TOML")
 }
 
 /// The lock file as a graph; several versions of a package count as one.
@@ -289,6 +309,12 @@ impl Lock {
     }
 
     fn reached_from(&self, name: &str) -> BTreeSet<&str> {
+        self.reached_without(name, "")
+    }
+
+    /// What is reached on ways that lead through no package whose name begins with `free`, if that
+    /// is anything.
+    fn reached_without(&self, name: &str, free: &str) -> BTreeSet<&str> {
         assert!(
             self.packages.contains_key(name),
             "{name} is in the lock file"
@@ -296,7 +322,8 @@ impl Lock {
         let mut reached = BTreeSet::new();
         let mut open = vec![name];
         while let Some(next) = open.pop() {
-            for need in self.packages.get(next).into_iter().flatten() {
+            let needs = self.packages.get(next).into_iter().flatten();
+            for need in needs.filter(|need| free.is_empty() || !need.starts_with(free)) {
                 if reached.insert(need.as_str()) {
                     open.push(need);
                 }
