@@ -3,6 +3,8 @@
 //! It stands here because KMS does, and because the crates that keep sessions in DynamoDB and the
 //! log in S3 use this one already.
 
+pub(crate) mod kms;
+
 use std::time::Duration;
 
 use aws_config::retry::RetryConfig;

@@ -3,7 +3,8 @@
 //! No other crate of ours names a cryptographic library; what they need of one is here, in terms
 //! that leave little to get wrong: every keyed digest has a purpose, every sealed byte string is
 //! bound to its place, every key knows how often it may be used. This crate knows nothing of
-//! sessions, logs or the network, and takes no clock: ages are given by the caller.
+//! sessions and logs, nor of a network but for AWS, which may hold keys, and takes no clock: ages are
+//! given by the caller.
 
 #[cfg(feature = "aws")]
 pub mod aws;

@@ -21,6 +21,11 @@ const HEAD: &str = "gatehouse-root-key 1 ";
 /// Every key it wraps is wrapped under a key derived for that one context, so that no use limit is
 /// ever near.
 pub struct FileKeys {
+    current: Root,
+    previous: Vec<Root>,
+}
+
+struct Root {
     id: String,
     root: Secret<[u8; 32]>,
 }
@@ -35,10 +40,22 @@ impl FileKeys {
             KeyFileError::Damaged => KeyError::Newer,
             KeyFileError::File(error) => KeyError::File(error),
         })?;
-        Ok(Self {
+        let current = Root {
             id: super::session::public_id("rk_", &root),
             root,
+        };
+        Ok(Self {
+            current,
+            previous: Vec::new(),
         })
+    }
+
+    /// With the root key before this one, which only unwraps from now on.
+    #[must_use]
+    pub fn after(mut self, earlier: Self) -> Self {
+        self.previous.push(earlier.current);
+        self.previous.extend(earlier.previous);
+        self
     }
 
     /// Opens the root key at `path`, and makes it first if there is none. Whoever makes the file
@@ -51,6 +68,39 @@ impl FileKeys {
             private_file::create_key(path, HEAD, &random::secret()?).map_err(KeyError::File)?;
         }
         Self::open(path)
+    }
+
+    /// What is wrapped does not say under which key, so they are tried one after the other.
+    fn open_by_any(
+        &self,
+        context: &KeyContext<'_>,
+        wrapped: &[u8],
+    ) -> Result<Secret<[u8; 32]>, KeyError> {
+        let opened = self.current.unwrap(context, wrapped);
+        if !matches!(opened, Err(KeyError::Damaged)) {
+            return opened;
+        }
+        let mut earlier = self.previous.iter();
+        let earlier = earlier.find_map(|root| root.unwrap(context, wrapped).ok());
+        earlier.ok_or(KeyError::Damaged)
+    }
+}
+
+impl Root {
+    fn wrap(&self, context: &KeyContext<'_>, key: &Secret<[u8; 32]>) -> Result<Vec<u8>, KeyError> {
+        let wrapped = self.wrapping(context).seal(&place(context), key.expose())?;
+        Ok(wrapped.into_bytes())
+    }
+
+    fn unwrap(
+        &self,
+        context: &KeyContext<'_>,
+        wrapped: &[u8],
+    ) -> Result<Secret<[u8; 32]>, KeyError> {
+        let plain = self.wrapping(context).open(&place(context), wrapped)?;
+        Ok(Secret::new(
+            plain.as_slice().try_into().map_err(|_| KeyError::Damaged)?,
+        ))
     }
 
     fn wrapping(&self, context: &KeyContext<'_>) -> SealKey {
@@ -76,16 +126,13 @@ fn place<'a>(context: &KeyContext<'a>) -> Context<'a> {
 #[async_trait]
 impl KeyProvider for FileKeys {
     fn id(&self) -> &str {
-        &self.id
+        &self.current.id
     }
 
     async fn generate(&self, context: &KeyContext<'_>) -> Result<GeneratedKey, KeyError> {
         let key: Secret<[u8; 32]> = random::secret()?;
-        let wrapped = self.wrapping(context).seal(&place(context), key.expose())?;
-        Ok(GeneratedKey {
-            key,
-            wrapped: wrapped.into_bytes(),
-        })
+        let wrapped = self.current.wrap(context, &key)?;
+        Ok(GeneratedKey { key, wrapped })
     }
 
     async fn unwrap(
@@ -93,10 +140,22 @@ impl KeyProvider for FileKeys {
         context: &KeyContext<'_>,
         wrapped: &[u8],
     ) -> Result<Secret<[u8; 32]>, KeyError> {
-        let plain = self.wrapping(context).open(&place(context), wrapped)?;
-        Ok(Secret::new(
-            plain.as_slice().try_into().map_err(|_| KeyError::Damaged)?,
-        ))
+        self.open_by_any(context, wrapped)
+    }
+
+    async fn rewrap(
+        &self,
+        context: &KeyContext<'_>,
+        wrapped: &[u8],
+    ) -> Result<Option<Vec<u8>>, KeyError> {
+        match self.current.unwrap(context, wrapped) {
+            Ok(_) => Ok(None),
+            Err(KeyError::Damaged) => {
+                let key = self.open_by_any(context, wrapped)?;
+                Ok(Some(self.current.wrap(context, &key)?))
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -166,6 +225,25 @@ mod tests {
             now(keys.unwrap(&HERE, &[2; 61])),
             Err(KeyError::Newer)
         ));
+    }
+
+    #[test]
+    fn an_earlier_root_still_opens_and_is_wrapped_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = |name: &str| FileKeys::open_or_create(&dir.path().join(name)).unwrap();
+        let made = now(open("old").generate(&HERE)).unwrap();
+        assert!(now(open("new").unwrap(&HERE, &made.wrapped)).is_err());
+        let keys = open("new").after(open("old").after(open("oldest")));
+        assert_eq!(keys.id(), open("new").id());
+        let opened = now(keys.unwrap(&HERE, &made.wrapped)).unwrap();
+        assert!(opened.matches(made.key.expose()));
+        let wrapped = now(keys.rewrap(&HERE, &made.wrapped)).unwrap().unwrap();
+        assert!(now(keys.rewrap(&HERE, &wrapped)).unwrap().is_none());
+        let opened = now(open("new").unwrap(&HERE, &wrapped)).unwrap();
+        assert!(opened.matches(made.key.expose()));
+        let elsewhere = KeyContext { epoch: 2, ..HERE };
+        let refused = now(keys.rewrap(&elsewhere, &made.wrapped));
+        assert!(matches!(refused, Err(KeyError::Damaged)));
     }
 
     #[test]

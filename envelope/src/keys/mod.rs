@@ -4,6 +4,8 @@
 //! session's wrapped by its tenant's; destroying a wrapped key destroys everything under it.
 
 mod file;
+#[cfg(feature = "aws")]
+mod kms;
 mod session;
 mod tenant;
 
@@ -12,6 +14,8 @@ use std::io;
 use async_trait::async_trait;
 
 pub use file::FileKeys;
+#[cfg(feature = "aws")]
+pub use kms::KmsKeys;
 pub use session::SessionKeys;
 pub use tenant::TenantKey;
 
@@ -39,8 +43,9 @@ pub struct GeneratedKey {
 /// Generates keys and unwraps them; the root key never leaves.
 ///
 /// `unwrap` gives back exactly the key that `generate` made if, and only if, the context is the
-/// same and the provider's root key is the one it was made under; anything else is an error, never
-/// another key. Nothing is cached here, failures least of all.
+/// same and the provider's root key, or one that it was told of as an earlier one, is the one it was
+/// made under; anything else is an error, never another key. Nothing is cached here, failures least of
+/// all, and every call ends within a bounded time.
 #[async_trait]
 pub trait KeyProvider: Send + Sync {
     /// The root key's public id.
@@ -55,6 +60,13 @@ pub trait KeyProvider: Send + Sync {
         context: &KeyContext<'_>,
         wrapped: &[u8],
     ) -> Result<Secret<[u8; 32]>, KeyError>;
+
+    /// Wraps under the root key what is wrapped under an earlier one. `None`: it is already.
+    async fn rewrap(
+        &self,
+        context: &KeyContext<'_>,
+        wrapped: &[u8],
+    ) -> Result<Option<Vec<u8>>, KeyError>;
 }
 
 /// Why there is no key.
@@ -63,9 +75,9 @@ pub enum KeyError {
     /// The wrapped key was changed, or belongs to another root key or context.
     #[error("the wrapped key is damaged or belongs elsewhere")]
     Damaged,
-    /// The provider refuses us this key.
-    #[error("the key provider denies access")]
-    Denied,
+    /// The provider refuses us this key, or does not know us. What it says, for the operator.
+    #[error("the key provider denies access: {0}")]
+    Denied(String),
     /// The root key is switched off, or about to be deleted.
     #[error("the root key is disabled")]
     Disabled,
@@ -75,15 +87,44 @@ pub enum KeyError {
     /// The key file could not be read or made, or others may read it.
     #[error("the root key file")]
     File(#[source] io::Error),
+    /// The provider has no such key.
+    #[error("there is no such key")]
+    Missing,
     /// The key file or the wrapped key was written by a later version of this program.
     #[error("the key is in a newer or unknown format")]
     Newer,
     /// No randomness for a key or a nonce.
     #[error(transparent)]
     Random(#[from] RandomError),
-    /// The provider did not answer. Worth another try.
-    #[error("the key provider cannot be reached")]
-    Unreachable,
+    /// The provider has more to do than it takes on. Worth another try, later.
+    #[error("the key provider is asked too often")]
+    Throttled,
+    /// The key is of another kind than this, which is needed.
+    #[error("the key is not {0}")]
+    Unfit(&'static str),
+    /// The provider did not answer, or failed. What is known of it, for the operator. Worth another try.
+    #[error("the key provider cannot be reached: {0}")]
+    Unreachable(String),
+}
+
+impl KeyError {
+    /// The same error, for another who waited for the same key.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        match self {
+            Self::Damaged => Self::Damaged,
+            Self::Denied(said) => Self::Denied(said.clone()),
+            Self::Disabled => Self::Disabled,
+            Self::Exhausted => Self::Exhausted,
+            Self::File(error) => Self::File(io::Error::new(error.kind(), error.to_string())),
+            Self::Missing => Self::Missing,
+            Self::Newer => Self::Newer,
+            Self::Random(error) => Self::Random(*error),
+            Self::Throttled => Self::Throttled,
+            Self::Unfit(kind) => Self::Unfit(kind),
+            Self::Unreachable(said) => Self::Unreachable(said.clone()),
+        }
+    }
 }
 
 impl From<SealError> for KeyError {

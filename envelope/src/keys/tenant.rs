@@ -38,6 +38,11 @@ impl TenantKey {
         &self.tenant
     }
 
+    /// The key's public id, `tk_…`.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
     /// Which of the tenant's keys this is, counted from 1.
     pub fn epoch(&self) -> u32 {
         self.epoch
@@ -74,12 +79,43 @@ impl TenantKey {
         Ok(MacKey::new(self.open("log", year, wrapped)?))
     }
 
+    /// Wraps a session's key under this key that is wrapped under `old`, another of the same tenant.
+    ///
+    /// # Errors
+    /// As for [`TenantKey::session`].
+    pub fn adopt_session(
+        &self,
+        old: &Self,
+        reference: &str,
+        wrapped: &[u8],
+    ) -> Result<Vec<u8>, KeyError> {
+        self.seal(
+            "session",
+            reference,
+            &old.open("session", reference, wrapped)?,
+        )
+    }
+
+    /// The same with the key for one year's digests in the log.
+    pub fn adopt_log_key(
+        &self,
+        old: &Self,
+        year: &str,
+        wrapped: &[u8],
+    ) -> Result<Vec<u8>, KeyError> {
+        self.seal("log", year, &old.open("log", year, wrapped)?)
+    }
+
     fn generate(&self, role: &str, name: &str) -> Result<(Secret<[u8; 32]>, Vec<u8>), KeyError> {
         let key: Secret<[u8; 32]> = random::secret()?;
-        let wrapped = self
-            .wrapping(role, name)
-            .seal(&self.place(role, name), key.expose())?;
-        Ok((key, wrapped.into_bytes()))
+        let wrapped = self.seal(role, name, &key)?;
+        Ok((key, wrapped))
+    }
+
+    fn seal(&self, role: &str, name: &str, key: &Secret<[u8; 32]>) -> Result<Vec<u8>, KeyError> {
+        let place = self.place(role, name);
+        let wrapped = self.wrapping(role, name).seal(&place, key.expose())?;
+        Ok(wrapped.into_bytes())
     }
 
     fn open(&self, role: &str, name: &str, wrapped: &[u8]) -> Result<Secret<[u8; 32]>, KeyError> {
@@ -130,6 +166,24 @@ mod tests {
         ] {
             assert!(matches!(refused, Err(KeyError::Damaged)));
         }
+    }
+
+    #[test]
+    fn a_newer_key_takes_over_what_an_older_one_wraps() {
+        let (old, new) = (tenant("t", 1, 1), tenant("t", 2, 2));
+        let (made, wrapped) = old.new_session("s_a").unwrap();
+        let adopted = new.adopt_session(&old, "s_a", &wrapped).unwrap();
+        assert_eq!(new.session("s_a", &adopted).unwrap().kid(), made.kid());
+        assert!(old.session("s_a", &adopted).is_err());
+        assert!(new.adopt_session(&old, "s_b", &wrapped).is_err());
+        assert!(
+            new.adopt_session(&tenant("t", 1, 3), "s_a", &wrapped)
+                .is_err()
+        );
+        let (key, wrapped) = old.new_log_key("2026").unwrap();
+        let adopted = new.adopt_log_key(&old, "2026", &wrapped).unwrap();
+        let again = new.log_key("2026", &adopted).unwrap();
+        assert_eq!(again.mac("principal", &[]), key.mac("principal", &[]));
     }
 
     #[test]

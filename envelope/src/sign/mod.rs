@@ -1,6 +1,8 @@
 //! Signatures: Ed25519 (RFC 8032).
 
 mod file;
+#[cfg(feature = "aws")]
+mod kms;
 mod memory;
 
 use std::io;
@@ -8,9 +10,11 @@ use std::io;
 use ring::signature::{ED25519, UnparsedPublicKey};
 
 pub use file::FileSigner;
+#[cfg(feature = "aws")]
+pub use kms::KmsSigner;
 pub use memory::MemorySigner;
 
-use crate::random::RandomError;
+use crate::{keys::KeyError, random::RandomError};
 
 /// Signs with a key that never leaves it.
 ///
@@ -36,10 +40,16 @@ pub enum SignError {
     /// The key file could not be read or made, or others may read it.
     #[error("the signing key file")]
     File(#[source] io::Error),
+    /// Whoever holds the key gave no signature, and says why.
+    #[error("the signing key's provider")]
+    Provider(#[from] KeyError),
     /// No randomness for a new key.
     #[error(transparent)]
     Random(#[from] RandomError),
-    /// The backend did not answer, or refused.
+    /// The message is longer than the backend signs.
+    #[error("the message is too long to be signed")]
+    TooLong,
+    /// The backend did not answer.
     #[error("the signing key's backend gave no signature")]
     Unavailable,
 }

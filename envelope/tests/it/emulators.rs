@@ -13,18 +13,27 @@ use gatehouse_envelope::aws::{Access, config};
 
 use crate::aws::{ACCESS_KEY, Emulator, Fate, Front, Kind, REGION, SECRET_KEY};
 
-/// Everything at an address, asked once, with these credentials.
-pub(crate) async fn reach(endpoint: String, access_key: &str, secret_key: &str) -> SdkConfig {
-    let access = Access {
+/// An address, asked once.
+pub(crate) fn access(endpoint: String) -> Access {
+    Access {
         region: Some(REGION.to_owned()),
         endpoint: Some(endpoint),
         connect_timeout: Duration::from_secs(5),
         timeout: Duration::from_secs(60),
         attempts: 1,
-    };
+    }
+}
+
+/// Everything at an address, asked once, with these credentials.
+pub(crate) async fn reach(endpoint: String, access_key: &str, secret_key: &str) -> SdkConfig {
+    signed_as(&access(endpoint), access_key, secret_key).await
+}
+
+/// The same as `access` says.
+pub(crate) async fn signed_as(access: &Access, access_key: &str, secret_key: &str) -> SdkConfig {
     let credentials = Credentials::new(access_key, secret_key, None, None, "a test");
     let provider = SharedCredentialsProvider::new(credentials);
-    let config = config(&access).await.into_builder();
+    let config = config(access).await.into_builder();
     config.credentials_provider(provider).build()
 }
 

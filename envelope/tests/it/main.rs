@@ -10,3 +10,5 @@
 
 mod aws;
 mod emulators;
+mod keys;
+mod signing;

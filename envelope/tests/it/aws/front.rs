@@ -20,6 +20,8 @@ pub(crate) enum Fate {
     Silent,
     /// It is answered here, as AWS answers in JSON: a status, and the error's code.
     Refused(u16, &'static str),
+    /// It is answered here with 200 and this body.
+    Answered(String),
 }
 
 /// A request as it was sent.
@@ -146,7 +148,11 @@ impl State {
                     }
                     return caller.shutdown(Shutdown::Both);
                 }
-                Fate::Refused(status, code) => refuse(caller, status, code)?,
+                Fate::Refused(status, code) => {
+                    let body = format!(r#"{{"__type":"{code}","message":"as the test wants"}}"#);
+                    answer(caller, status, &body)?;
+                }
+                Fate::Answered(body) => answer(caller, 200, &body)?,
             }
         }
         Ok(())
@@ -200,10 +206,9 @@ fn read(reader: &mut BufReader<&TcpStream>, caller: &TcpStream) -> io::Result<Op
     Ok(Some(sent))
 }
 
-fn refuse(mut caller: &TcpStream, status: u16, code: &str) -> io::Result<()> {
-    let body = format!(r#"{{"__type":"{code}","message":"as the test wants"}}"#);
+fn answer(mut caller: &TcpStream, status: u16, body: &str) -> io::Result<()> {
     let head = format!(
-        "HTTP/1.1 {status} Refused\r\ncontent-type: application/x-amz-json-1.1\r\n\
+        "HTTP/1.1 {status} Answered\r\ncontent-type: application/x-amz-json-1.1\r\n\
          x-amzn-requestid: test\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );

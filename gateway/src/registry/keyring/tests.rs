@@ -37,9 +37,17 @@ impl KeyProvider for Counting {
         self.unwraps.fetch_add(1, Ordering::SeqCst);
         tokio::time::sleep(Duration::from_millis(5)).await;
         if self.down.load(Ordering::SeqCst) {
-            return Err(KeyError::Unreachable);
+            return Err(KeyError::Unreachable("switched off".to_owned()));
         }
         self.inner.unwrap(context, wrapped).await
+    }
+
+    async fn rewrap(
+        &self,
+        context: &KeyContext<'_>,
+        wrapped: &[u8],
+    ) -> Result<Option<Vec<u8>>, KeyError> {
+        self.inner.rewrap(context, wrapped).await
     }
 }
 
@@ -107,7 +115,7 @@ async fn failures_are_not_kept() {
     let failed = f.keyring.tenant("t").await;
     assert!(matches!(
         failed,
-        Err(KeyringError::Key(KeyError::Unreachable))
+        Err(KeyringError::Key(KeyError::Unreachable(_)))
     ));
     f.provider.down.store(false, Ordering::SeqCst);
     assert!(f.keyring.tenant("t").await.is_ok());

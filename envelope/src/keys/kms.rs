@@ -1,0 +1,184 @@
+//! Root keys that AWS KMS holds.
+//!
+//! KMS makes every tenant's key (`GenerateDataKey`) and opens it again (`Decrypt`) under an encryption
+//! context that says what the key is for; the context stands in CloudTrail in the clear. What KMS says
+//! in the clear comes over TLS into [`Secret`]; the SDK's own buffers on the way there are not wiped.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use aws_config::SdkConfig;
+use aws_sdk_kms::{
+    Client,
+    primitives::Blob,
+    types::{DataKeySpec, KeySpec},
+};
+use zeroize::Zeroizing;
+
+use super::{GeneratedKey, KeyContext, KeyError, KeyProvider};
+use crate::{aws::kms::failure, secret::Secret};
+
+/// The first byte of every key that is wrapped here.
+const VERSION: u8 = 1;
+
+/// A root key in AWS KMS, and those before it that wrapped keys may still be under.
+///
+/// A wrapped key is the version byte, the length of the KMS key's ARN (16 bits, big-endian), the ARN,
+/// and KMS's ciphertext. Only a key that the configuration lists is ever named to KMS, and it always
+/// is: a ciphertext under somebody else's key, which KMS might open for us all the same, opens nothing.
+/// KMS's own rotation of a key changes neither its ARN nor what it opens.
+pub struct KmsKeys {
+    client: Client,
+    current: String,
+    previous: Vec<String>,
+}
+
+impl KmsKeys {
+    /// Asks KMS what the keys are: `key_id` (a key's id or ARN, or an alias) wraps from now on, those of
+    /// `previous` only unwrap.
+    ///
+    /// # Errors
+    /// KMS does not answer, does not have one of them, does not let us look at it (`kms:DescribeKey`),
+    /// or it is no symmetric key for encryption. Whether it is switched off shows when it is used.
+    pub async fn open(
+        config: &SdkConfig,
+        key_id: &str,
+        previous: &[String],
+    ) -> Result<Self, KeyError> {
+        let client = Client::new(config);
+        let current = describe(&client, key_id).await?;
+        let mut older = Vec::with_capacity(previous.len());
+        for id in previous {
+            older.push(describe(&client, id).await?);
+        }
+        Ok(Self {
+            client,
+            current,
+            previous: older,
+        })
+    }
+
+    /// The key's ARN and what KMS made of it. The ARN is one of ours.
+    fn parse<'w>(&self, wrapped: &'w [u8]) -> Result<(&str, &'w [u8]), KeyError> {
+        let (&version, rest) = wrapped.split_first().ok_or(KeyError::Damaged)?;
+        match version {
+            VERSION => {}
+            0 => return Err(KeyError::Damaged),
+            _ => return Err(KeyError::Newer),
+        }
+        let (length, rest) = rest.split_first_chunk().ok_or(KeyError::Damaged)?;
+        let length = usize::from(u16::from_be_bytes(*length));
+        let (arn, blob) = rest.split_at_checked(length).ok_or(KeyError::Damaged)?;
+        let mut ours = std::iter::once(&self.current).chain(&self.previous);
+        let ours = ours.find(|key| key.as_bytes() == arn);
+        Ok((ours.ok_or(KeyError::Damaged)?, blob))
+    }
+
+    /// What is stored of a key that KMS has wrapped under the current one.
+    fn stored(&self, blob: Option<Blob>, under: Option<&str>) -> Result<Vec<u8>, KeyError> {
+        // An answer about another key than the one that was named is no answer.
+        if under != Some(&self.current) {
+            return Err(KeyError::Damaged);
+        }
+        let blob = blob.ok_or(KeyError::Damaged)?;
+        let length = u16::try_from(self.current.len()).map_err(|_| KeyError::Damaged)?;
+        let mut stored = vec![VERSION];
+        stored.extend_from_slice(&length.to_be_bytes());
+        stored.extend_from_slice(self.current.as_bytes());
+        stored.extend_from_slice(blob.as_ref());
+        Ok(stored)
+    }
+}
+
+#[async_trait]
+impl KeyProvider for KmsKeys {
+    /// The ARN.
+    fn id(&self) -> &str {
+        &self.current
+    }
+
+    async fn generate(&self, context: &KeyContext<'_>) -> Result<GeneratedKey, KeyError> {
+        let asked = self
+            .client
+            .generate_data_key()
+            .key_id(&self.current)
+            .key_spec(DataKeySpec::Aes256)
+            .set_encryption_context(Some(encryption_context(context)));
+        let made = asked.send().await.map_err(|error| failure(&error))?;
+        Ok(GeneratedKey {
+            key: secret(made.plaintext)?,
+            wrapped: self.stored(made.ciphertext_blob, made.key_id.as_deref())?,
+        })
+    }
+
+    async fn unwrap(
+        &self,
+        context: &KeyContext<'_>,
+        wrapped: &[u8],
+    ) -> Result<Secret<[u8; 32]>, KeyError> {
+        let (key, blob) = self.parse(wrapped)?;
+        let asked = self
+            .client
+            .decrypt()
+            .key_id(key)
+            .ciphertext_blob(Blob::new(blob))
+            .set_encryption_context(Some(encryption_context(context)));
+        let opened = asked.send().await.map_err(|error| failure(&error))?;
+        let opened_key = secret(opened.plaintext)?;
+        if opened.key_id.as_deref() != Some(key) {
+            return Err(KeyError::Damaged);
+        }
+        Ok(opened_key)
+    }
+
+    /// By `ReEncrypt`: the key itself stays within KMS.
+    async fn rewrap(
+        &self,
+        context: &KeyContext<'_>,
+        wrapped: &[u8],
+    ) -> Result<Option<Vec<u8>>, KeyError> {
+        let (key, blob) = self.parse(wrapped)?;
+        if key == self.current {
+            return Ok(None);
+        }
+        let asked = self
+            .client
+            .re_encrypt()
+            .source_key_id(key)
+            .ciphertext_blob(Blob::new(blob))
+            .set_source_encryption_context(Some(encryption_context(context)))
+            .destination_key_id(&self.current)
+            .set_destination_encryption_context(Some(encryption_context(context)));
+        let done = asked.send().await.map_err(|error| failure(&error))?;
+        let stored = self.stored(done.ciphertext_blob, done.key_id.as_deref())?;
+        Ok(Some(stored))
+    }
+}
+
+/// The ARN of a key that can wrap others.
+async fn describe(client: &Client, id: &str) -> Result<String, KeyError> {
+    let asked = client.describe_key().key_id(id).send().await;
+    let described = asked.map_err(|error| failure(&error))?.key_metadata;
+    let key = described.ok_or(KeyError::Missing)?;
+    // Of this kind there are keys for encryption only.
+    if key.key_spec != Some(KeySpec::SymmetricDefault) {
+        return Err(KeyError::Unfit("a symmetric key for encryption"));
+    }
+    key.arn.ok_or(KeyError::Missing)
+}
+
+/// What the key is for, in words that stand in CloudTrail and may stand in key policies and grants.
+fn encryption_context(context: &KeyContext<'_>) -> HashMap<String, String> {
+    let words = [
+        ("gatehouse:purpose", context.purpose.to_owned()),
+        ("gatehouse:tenant", context.tenant.to_owned()),
+        ("gatehouse:epoch", context.epoch.to_string()),
+    ];
+    words.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+fn secret(plain: Option<Blob>) -> Result<Secret<[u8; 32]>, KeyError> {
+    let plain = Zeroizing::new(plain.ok_or(KeyError::Damaged)?.into_inner());
+    let key = plain.as_slice().try_into().map_err(|_| KeyError::Damaged)?;
+    Ok(Secret::new(key))
+}
