@@ -108,6 +108,22 @@ pub enum KeyError {
 }
 
 impl KeyError {
+    /// Whether the provider has the key and does not give it: it may do so later.
+    #[must_use]
+    pub fn is_the_providers(&self) -> bool {
+        match self {
+            Self::Denied(_)
+            | Self::Disabled
+            | Self::Missing
+            | Self::Throttled
+            | Self::Unfit(_)
+            | Self::Unreachable(_) => true,
+            Self::Damaged | Self::Exhausted | Self::File(_) | Self::Newer | Self::Random(_) => {
+                false
+            }
+        }
+    }
+
     /// The same error, for another who waited for the same key.
     #[must_use]
     pub fn again(&self) -> Self {

@@ -6,21 +6,29 @@ use super::{Answer, Request};
 use crate::{
     audit::{AdminAction, AdminChange},
     auth::{CallerKeys, CallerRecord, NewCaller},
+    registry::Keyring,
     session::{Absence, Journal, SessionEnding, SessionError, Sessions},
 };
 
 /// Answers operators, over the socket or without a running gateway.
 pub struct Desk {
-    keys: Arc<CallerKeys>,
-    sessions: Sessions,
+    pub(super) keys: Arc<CallerKeys>,
+    pub(super) keyring: Arc<Keyring>,
+    pub(super) sessions: Sessions,
     journal: Arc<dyn Journal>,
 }
 
 impl Desk {
     /// A desk over the parts of a gateway.
-    pub fn new(keys: Arc<CallerKeys>, sessions: Sessions, journal: Arc<dyn Journal>) -> Self {
+    pub fn new(
+        keys: Arc<CallerKeys>,
+        keyring: Arc<Keyring>,
+        sessions: Sessions,
+        journal: Arc<dyn Journal>,
+    ) -> Self {
         Self {
             keys,
+            keyring,
             sessions,
             journal,
         }
@@ -34,6 +42,8 @@ impl Desk {
                 self.keys.list().iter().map(Into::into).collect(),
             )),
             Request::KeyRevoke { key } => self.revoke_key(&key).await,
+            Request::KeysRewrap { from } => self.rewrap(from).await,
+            Request::KeysRotate { tenant } => self.rotate(tenant).await,
             Request::SessionErase { reference } => {
                 self.end(&reference, SessionEnding::Erased).await
             }
@@ -60,7 +70,7 @@ impl Desk {
     async fn create_key(&self, new: NewCaller) -> Result<Answer, String> {
         let made = self.keys.create(new).await;
         let (token, record) = made.map_err(|error| error.to_string())?;
-        if let Err(why) = self.record(AdminAction::KeyCreate, &record).await {
+        if let Err(why) = self.record_key(AdminAction::KeyCreate, &record).await {
             let revoked = self.keys.revoke(&record.caller.key_id).await;
             revoked.map_err(|error| error.to_string())?;
             return Err(why);
@@ -75,16 +85,26 @@ impl Desk {
     async fn revoke_key(&self, key: &str) -> Result<Answer, String> {
         let revoked = self.keys.revoke(key).await;
         let record = revoked.map_err(|error| error.to_string())?;
-        let recorded = self.record(AdminAction::KeyRevoke, &record).await;
+        let recorded = self.record_key(AdminAction::KeyRevoke, &record).await;
         recorded.map_err(|why| format!("the key is revoked, but {why}"))?;
         Ok(Answer::Key((&record).into()))
     }
 
-    async fn record(&self, action: AdminAction, record: &CallerRecord) -> Result<(), String> {
+    async fn record_key(&self, action: AdminAction, record: &CallerRecord) -> Result<(), String> {
+        let caller = &record.caller;
+        self.record(action, &caller.key_id, &caller.tenant).await
+    }
+
+    pub(super) async fn record(
+        &self,
+        action: AdminAction,
+        target: &str,
+        tenant: &str,
+    ) -> Result<(), String> {
         let change = AdminChange {
             action,
-            target: &record.caller.key_id,
-            tenant: &record.caller.tenant,
+            target,
+            tenant,
         };
         let event = change.build().map_err(|error| error.to_string())?;
         let taken = self.journal.append(event).await;
@@ -99,7 +119,7 @@ impl Desk {
 }
 
 /// Operators may know more than callers.
-fn explain(error: SessionError) -> String {
+pub(super) fn explain(error: SessionError) -> String {
     match error {
         SessionError::NotFound(Absence::Malformed) => {
             "not a session's reference: s_ and 26 characters".to_owned()

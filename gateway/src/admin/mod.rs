@@ -8,8 +8,11 @@ mod backends;
 mod client;
 mod desk;
 mod health;
+#[cfg(feature = "aws")]
+mod kms;
 mod office;
 mod protocol;
+mod rekey;
 mod socket;
 mod vault;
 
@@ -17,7 +20,7 @@ pub use client::{AskError, ask};
 pub use desk::Desk;
 pub use health::Health;
 pub use office::{Files, Office, OfficeError};
-pub use protocol::{Answer, KeyView, Request};
+pub use protocol::{Answer, KeyView, Request, Rewrap, RotatedKey};
 pub use socket::Socket;
 
 pub use crate::registry::Condition as StoreCondition;

@@ -7,7 +7,7 @@
 use std::{error::Error, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use gatehouse_envelope::sign::FileSigner;
+use gatehouse_envelope::sign::{FileSigner, Signer};
 use gatehouse_ledger::{AppendError, Ledger, Mode, Options, Pace, Recovery, store::Dir};
 
 use super::{
@@ -123,14 +123,20 @@ impl Office {
         let store = Arc::clone(&vault.backends.store);
         // The files in the outbox are those of a gateway that may be running.
         let sessions = vault.sessions(config, store, Arc::new(NoLog), None)?;
-        Ok(Desk::new(vault.callers, sessions, Arc::new(NoLog)))
+        Ok(Desk::new(
+            vault.callers,
+            vault.keyring,
+            sessions,
+            Arc::new(NoLog),
+        ))
     }
 
     /// Refuses where no gateway has run, instead of making a data directory there.
     pub(super) fn must_be_there(config: &Config) -> Result<(), OfficeError> {
         let file = match config.store {
             Store::Embedded => "sessions.redb",
-            Store::Redis(_) => "keys/root",
+            // Its signer's public key is there wherever the keys are.
+            Store::Redis(_) => "trust.policy",
         };
         let file = config.data_dir.join(file);
         if !file
@@ -146,7 +152,12 @@ impl Office {
     /// A desk over these parts.
     pub fn desk(&self) -> Desk {
         let journal = Arc::new(self.book.clone());
-        Desk::new(Arc::clone(&self.callers), self.sessions.clone(), journal)
+        Desk::new(
+            Arc::clone(&self.callers),
+            Arc::clone(&self.keyring),
+            self.sessions.clone(),
+            journal,
+        )
     }
 
     /// Closes it, in order.
@@ -275,10 +286,8 @@ async fn open_book(
             ..Pace::default()
         },
     };
+    let signer = signer(config).await?;
     let opened = tokio::task::spawn_blocking(move || {
-        let path = options.data_dir.join("keys/signer");
-        let signer = FileSigner::open_or_create(&path, &options.deployment);
-        let signer = Arc::new(signer.map_err(OfficeError::of("keys/signer"))?);
         let store = Arc::new(Dir::new(options.data_dir.join("ledger")));
         let opened = Ledger::open(options, store, signer, Arc::new(LedgerClock(clock)));
         opened.map_err(OfficeError::of("ledger"))
@@ -291,6 +300,22 @@ async fn open_book(
         );
     }
     Ok((Book::new(Arc::new(ledger), bound), recovery))
+}
+
+/// The log's signing key.
+async fn signer(config: &Config) -> Result<Arc<dyn Signer>, OfficeError> {
+    let deployment = config.ledger.deployment.clone();
+    #[cfg(feature = "aws")]
+    if let crate::config::RootKey::AwsKms(kms) = &config.keys.root
+        && let Some(signer) = super::kms::signer(kms, &deployment).await?
+    {
+        return Ok(Arc::new(signer));
+    }
+    let path = config.data_dir.join("keys/signer");
+    let opening = move || FileSigner::open_or_create(&path, &deployment);
+    let opened = tokio::task::spawn_blocking(opening).await;
+    let opened = opened.map_err(OfficeError::of("keys/signer"))?;
+    Ok(Arc::new(opened.map_err(OfficeError::of("keys/signer"))?))
 }
 
 /// An honest crash must not look like tampering: the store is brought up to the log first.

@@ -23,6 +23,16 @@ pub enum Request {
         /// The id or the name.
         key: String,
     },
+    /// Wrap under the current keys what is under earlier ones, for as long as an answer may take.
+    KeysRewrap {
+        /// Where the answer before this one left off; `None`: from the beginning.
+        from: Option<String>,
+    },
+    /// Make a new key for a tenant.
+    KeysRotate {
+        /// The tenant.
+        tenant: String,
+    },
     /// Destroy a session's key and state.
     SessionErase {
         /// The session's reference.
@@ -56,6 +66,8 @@ impl Request {
         match self {
             Self::KeyCreate(_)
             | Self::KeyRevoke { .. }
+            | Self::KeysRewrap { .. }
+            | Self::KeysRotate { .. }
             | Self::SessionErase { .. }
             | Self::SessionRevoke { .. } => true,
             Self::KeyList {} | Self::SessionList { .. } | Self::SessionShow { .. } => false,
@@ -85,10 +97,55 @@ pub enum Answer {
     Key(KeyView),
     /// Keys, the oldest first.
     Keys(Vec<KeyView>),
+    /// What was wrapped anew.
+    Rewrapped(Rewrap),
+    /// A tenant's newest key.
+    Rotated(RotatedKey),
     /// A session.
     Session(SessionView),
     /// Sessions, in the order of their references.
     Sessions(Vec<SessionView>),
+}
+
+/// A tenant's newest key as operators see it.
+#[derive(Debug, Deserialize, PartialEq, Eq, Serialize)]
+pub struct RotatedKey {
+    /// Whose it is.
+    pub tenant: String,
+    /// Which of the tenant's keys it is, counted from 1.
+    pub epoch: u32,
+    /// Its public id, `tk_…`.
+    pub id: String,
+    /// When it begins to be used for new sessions, in microseconds since 1970 (UTC).
+    pub from_us: i64,
+    /// Whether it was made now. Otherwise it was waiting for its time already.
+    pub made: bool,
+}
+
+/// How many keys were wrapped anew.
+#[derive(Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+pub struct Rewrap {
+    /// Tenants' keys, under the root key.
+    pub tenant_keys: u64,
+    /// Keys of names in the log, under their tenant's.
+    pub log_keys: u64,
+    /// Sessions' keys, under their tenant's.
+    pub sessions: u64,
+    /// Sessions' keys that could not be.
+    pub failed: u64,
+    /// Where to go on; `None`: all is done.
+    pub next: Option<String>,
+}
+
+impl Rewrap {
+    /// Takes what was done next to what was done before.
+    pub fn add(&mut self, more: Self) {
+        self.tenant_keys += more.tenant_keys;
+        self.log_keys += more.log_keys;
+        self.sessions += more.sessions;
+        self.failed += more.failed;
+        self.next = more.next;
+    }
 }
 
 /// A caller's key as operators see it.

@@ -98,7 +98,8 @@ impl ConfigSnapshot<'_> {
 pub struct AdminChange<'a> {
     /// What was done.
     pub action: AdminAction,
-    /// To what: the id of a key or the reference of a session.
+    /// To what: the id of a key (of the root key, where keys were wrapped anew) or the reference of a
+    /// session.
     pub target: &'a str,
     /// The tenant it belongs to.
     pub tenant: &'a str,
@@ -111,6 +112,10 @@ pub enum AdminAction {
     KeyCreate,
     /// A caller's key was revoked.
     KeyRevoke,
+    /// Keys that were wrapped under earlier keys were wrapped under the current ones.
+    KeysRewrap,
+    /// A tenant got a new key.
+    KeysRotate,
     /// A session was erased.
     SessionErase,
     /// A session was revoked.
@@ -129,6 +134,8 @@ impl AdminChange<'_> {
             match self.action {
                 AdminAction::KeyCreate => "key.create",
                 AdminAction::KeyRevoke => "key.revoke",
+                AdminAction::KeysRewrap => "keys.rewrap",
+                AdminAction::KeysRotate => "keys.rotate",
                 AdminAction::SessionErase => "session.erase",
                 AdminAction::SessionRevoke => "session.revoke",
             },

@@ -120,7 +120,7 @@ impl CallerKeys {
     pub(super) fn find(&self, token: &[u8]) -> Option<CallerRecord> {
         let current = self.current.load();
         self.gateway
-            .newest_first()
+            .all()
             .find_map(|key| current.get(&key.lookup().mac(PURPOSE, &[token])).cloned())
     }
 

@@ -11,6 +11,7 @@ mod explain;
 mod headed;
 mod health;
 mod key;
+mod keys;
 mod listing;
 mod model;
 mod output;
@@ -57,6 +58,9 @@ enum Command {
     /// Make, list and revoke callers' keys.
     #[command(subcommand)]
     Key(key::Command),
+    /// Change the keys that sessions are sealed under.
+    #[command(subcommand)]
+    Keys(keys::Command),
     /// Show and end sessions.
     #[command(subcommand)]
     Session(session::Command),
@@ -139,6 +143,7 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
         Command::Health(arguments) => health::run(&arguments, &mut output),
         Command::Redact(arguments) => redact::run(&arguments, &mut output),
         Command::Key(command) => key::run(command, &mut output),
+        Command::Keys(command) => keys::run(command, &mut output),
         Command::Session(command) => session::run(command, &mut output),
         Command::Model(command) => model::run(&command, &mut output),
     };

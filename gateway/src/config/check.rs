@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::fault::Faults;
 use super::load::{Environment, Overrides};
 use super::raw::{Raw, RawFormat, RawLedger, RawLevel, RawLimits, RawLog, RawMode, RawSessions};
-use super::raw::{RawKeys, RawOnBusy, RawTimeouts};
+use super::raw::{RawOnBusy, RawTimeouts};
 use super::{Config, Ledger, LedgerMode, Limits, Log, OnBusy, Redaction, Sessions, Timeouts};
 use super::{tree, value};
 
@@ -98,7 +98,7 @@ impl<'e> Check<'e> {
         let pins = self.pins(&raw.pin);
         let phases = self.phases(raw.sessions.phases.as_ref());
         let store = self.store(&raw.sessions);
-        self.keys(&raw.keys);
+        let keys = self.keys(&raw.keys);
         let ledger = self.ledger(&raw.ledger);
         let log = log(&raw.log);
         let redaction = self.redaction(raw.redaction.as_deref());
@@ -122,6 +122,7 @@ impl<'e> Check<'e> {
                 sessions,
                 phases: Arc::new(phases),
                 store,
+                keys,
                 ledger,
                 log,
             }),
@@ -264,10 +265,6 @@ impl<'e> Check<'e> {
                 .add("sessions.absolute", "is shorter than sessions.idle");
         }
         sessions
-    }
-
-    fn keys(&mut self, raw: &RawKeys) {
-        self.only("keys.provider", raw.provider.as_deref(), "file");
     }
 
     fn ledger(&mut self, raw: &RawLedger) -> Ledger {

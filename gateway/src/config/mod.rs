@@ -7,6 +7,7 @@
 
 mod check;
 mod fault;
+mod keys;
 mod load;
 mod model;
 mod phases;
@@ -30,6 +31,7 @@ use gatehouse_redactor::{Engine, Policies};
 use http::Uri;
 
 pub use fault::{Fault, Faults};
+pub use keys::{Keys, Kms, RootKey};
 pub use load::{Environment, Overrides};
 pub(crate) use model::needs as needs_model;
 pub use phases::Phases;
@@ -67,6 +69,8 @@ pub struct Config {
     pub phases: Arc<Phases>,
     /// Where they are kept.
     pub store: Store,
+    /// Who holds the keys, and how long unwrapped ones are kept.
+    pub keys: Keys,
     /// The audit log.
     pub ledger: Ledger,
     /// The operator's log.

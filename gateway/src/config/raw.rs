@@ -146,6 +146,18 @@ pub(super) enum RawUrls {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RawKeys {
     pub(super) provider: Option<String>,
+    pub(super) key_id: Option<String>,
+    pub(super) previous_key_ids: Option<Vec<String>>,
+    pub(super) previous_files: Option<Vec<String>>,
+    pub(super) signing_key_id: Option<String>,
+    pub(super) region: Option<String>,
+    pub(super) endpoint: Option<String>,
+    pub(super) connect_timeout: Option<String>,
+    pub(super) timeout: Option<String>,
+    pub(super) attempts: Option<i64>,
+    pub(super) cache_age: Option<String>,
+    pub(super) cache_age_new: Option<String>,
+    pub(super) cache_uses: Option<i64>,
 }
 
 #[derive(Default, Deserialize)]

@@ -175,6 +175,7 @@ pub(super) fn session_refusal(error: &SessionError) -> Rejection {
         SessionError::Newer => Code::SessionNewer,
         SessionError::NotFound(_) => Code::SessionNotFound,
         SessionError::RolledBack(_) => Code::SessionRolledBack,
+        SessionError::Keys(error) if error.is_the_providers() => Code::KeysUnavailable,
         SessionError::Damaged | SessionError::Keys(_) | SessionError::Store(_) => {
             Code::SessionUnavailable
         }

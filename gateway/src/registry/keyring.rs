@@ -4,22 +4,30 @@
 //! kept: the next request asks again. Keys that are kept die at their age or after a number of
 //! uses, so that a root key that was switched off stops working soon.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+mod cache;
+mod rotate;
+mod row;
+
+use std::{sync::Arc, time::Duration};
 
 use gatehouse_envelope::{
     digest::MacKey,
     keys::{KeyContext, KeyError, KeyProvider, TenantKey},
 };
-use parking_lot::Mutex;
 
+use self::{cache::Cache, row::Row};
 use super::{Durable, Expected, LogNames, Put, Registry, RegistryError, Table};
 use crate::clock::{Clock, year};
 
+pub use rotate::{Rewrapped, Rotated, rotates};
+
 /// How long unwrapped keys are kept.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct CachePolicy {
     /// The longest time from the unwrapping to the last use.
     pub max_age: Duration,
+    /// The longest time from the unwrapping to a use for a new session.
+    pub max_age_new: Duration,
     /// The most uses of one unwrapping.
     pub max_uses: u64,
 }
@@ -28,6 +36,7 @@ impl Default for CachePolicy {
     fn default() -> Self {
         Self {
             max_age: Duration::from_secs(300),
+            max_age_new: Duration::from_secs(60),
             max_uses: 1 << 20,
         }
     }
@@ -44,27 +53,38 @@ pub enum KeyringError {
     Registry(#[from] RegistryError),
 }
 
+impl KeyringError {
+    /// The same, for another who waited.
+    fn again(&self) -> Self {
+        match self {
+            Self::Key(error) => Self::Key(error.again()),
+            Self::Registry(error) => Self::Registry(error.again()),
+        }
+    }
+}
+
 /// All keys of one tenant, one for each epoch.
 pub struct TenantKeys {
-    /// Never empty: the newest key.
     current: TenantKey,
-    older: Vec<TenantKey>,
+    others: Vec<TenantKey>,
+    /// When they began to be unwrapped, by the clock's monotonic time.
+    since_us: u64,
 }
 
 impl TenantKeys {
-    /// The key for everything new.
+    /// The key for everything new: the newest whose time has come.
     pub fn current(&self) -> &TenantKey {
         &self.current
     }
 
-    /// All keys, the newest first: what was made under an older one is still found.
-    pub fn newest_first(&self) -> impl Iterator<Item = &TenantKey> {
-        std::iter::once(&self.current).chain(&self.older)
+    /// All keys, the current one first: what was made under another is found too.
+    pub fn all(&self) -> impl Iterator<Item = &TenantKey> {
+        std::iter::once(&self.current).chain(&self.others)
     }
 
     /// The key of one epoch.
     pub fn epoch(&self, epoch: u32) -> Option<&TenantKey> {
-        self.newest_first().find(|key| key.epoch() == epoch)
+        self.all().find(|key| key.epoch() == epoch)
     }
 }
 
@@ -73,6 +93,7 @@ pub struct Keyring {
     provider: Arc<dyn KeyProvider>,
     registry: Arc<dyn Registry>,
     clock: Arc<dyn Clock>,
+    policy: CachePolicy,
     tenants: Cache<TenantKeys>,
     log_keys: Cache<MacKey>,
 }
@@ -86,101 +107,102 @@ impl Keyring {
         policy: CachePolicy,
     ) -> Self {
         Self {
+            tenants: Cache::new(policy, Arc::clone(&clock)),
+            log_keys: Cache::new(policy, Arc::clone(&clock)),
             provider,
             registry,
             clock,
-            tenants: Cache::new(policy),
-            log_keys: Cache::new(policy),
+            policy,
         }
     }
 
-    /// The keys of a tenant, made at its first use.
+    /// The keys of a tenant, made at its first use: for what is there already.
     pub async fn tenant(&self, tenant: &str) -> Result<Arc<TenantKeys>, KeyringError> {
-        if let Some(keys) = self.tenants.fresh(tenant, self.clock.mono_us()) {
-            return Ok(keys);
-        }
-        let flight = self.tenants.flight(tenant);
-        let _alone = flight.lock().await;
-        // Whoever held the flight before may have brought the key.
-        if let Some(keys) = self.tenants.fresh(tenant, self.clock.mono_us()) {
-            return Ok(keys);
-        }
-        let keys = self.load(tenant).await?;
-        Ok(self.tenants.keep(tenant, self.clock.mono_us(), keys))
+        self.within(tenant, self.policy.max_age).await
+    }
+
+    /// The same, unwrapped so recently that the root key can be taken to be usable still: for a new
+    /// session.
+    pub async fn tenant_for_new(&self, tenant: &str) -> Result<Arc<TenantKeys>, KeyringError> {
+        self.within(tenant, self.policy.max_age_new).await
+    }
+
+    async fn within(
+        &self,
+        tenant: &str,
+        within: Duration,
+    ) -> Result<Arc<TenantKeys>, KeyringError> {
+        let load = async {
+            let keys = self.load(tenant).await?;
+            let since_us = keys.since_us;
+            Ok((keys, since_us))
+        };
+        self.tenants.get(tenant, within, load).await
     }
 
     /// The names by which a tenant's callers stand in the log this year.
     pub async fn log_names(&self, tenant: &str) -> Result<LogNames, KeyringError> {
         let year = year(self.clock.utc_us());
-        Ok(LogNames::new(self.log_key(tenant, year).await?))
-    }
-
-    /// The key of a tenant's digests of principals and addresses in the log, for one year.
-    async fn log_key(&self, tenant: &str, year: u64) -> Result<Arc<MacKey>, KeyringError> {
         let name = format!("{tenant}/{year:04}");
-        if let Some(key) = self.log_keys.fresh(&name, self.clock.mono_us()) {
-            return Ok(key);
-        }
-        let flight = self.log_keys.flight(&name);
-        let _alone = flight.lock().await;
-        if let Some(key) = self.log_keys.fresh(&name, self.clock.mono_us()) {
-            return Ok(key);
-        }
-        let key = self
-            .load_log_key(tenant, &format!("{year:04}"), &name)
-            .await?;
-        Ok(self.log_keys.keep(&name, self.clock.mono_us(), key))
+        let load = async {
+            let keys = self.tenant(tenant).await?;
+            let key = self
+                .load_log_key(&keys, &format!("{year:04}"), &name)
+                .await?;
+            // It dies with the tenant's key that it was unwrapped by.
+            Ok((key, keys.since_us))
+        };
+        let key = self.log_keys.get(&name, self.policy.max_age, load).await?;
+        Ok(LogNames::new(key))
     }
 
     async fn load(&self, tenant: &str) -> Result<TenantKeys, KeyringError> {
-        let prefix = format!("{tenant}/");
+        let since_us = self.clock.mono_us();
         let mut rows = self.registry.list(Table::TenantKeys, tenant).await?;
         if rows.is_empty() {
-            let made = self
-                .provider
-                .generate(&context(tenant, FIRST_EPOCH))
-                .await?;
-            let name = format!("{prefix}{FIRST_EPOCH:010}");
+            let context = context(tenant, FIRST_EPOCH);
+            let made = self.provider.generate(&context).await?;
             let put = Put::new(Expected::Absent, made.wrapped, Durable::Now);
+            let name = row_name(tenant, FIRST_EPOCH);
             let put = self.registry.put_if(Table::TenantKeys, &name, put);
             // Another process may have been first; either way what is stored counts.
             put.await?;
             rows = self.registry.list(Table::TenantKeys, tenant).await?;
         }
-        let mut keys = Vec::with_capacity(rows.len());
-        for (name, wrapped) in rows.into_iter().rev() {
-            let epoch = name
-                .strip_prefix(&prefix)
-                .and_then(|epoch| epoch.parse().ok());
-            let epoch: u32 = epoch.ok_or(RegistryError::Damaged)?;
-            let key = self
-                .provider
-                .unwrap(&context(tenant, epoch), &wrapped)
-                .await?;
-            keys.push(TenantKey::new(tenant, epoch, key));
+        let now_us = self.clock.utc_us();
+        let (mut current, mut others) = (None, Vec::new());
+        for (name, row) in rows.iter().rev() {
+            let epoch = epoch_of(name, tenant)?;
+            let row = Row::parse(row)?;
+            let context = context(tenant, epoch);
+            let key = self.provider.unwrap(&context, row.wrapped).await?;
+            let key = TenantKey::new(tenant, epoch, key);
+            if current.is_none() && row.from_us <= now_us {
+                current = Some(key);
+            } else {
+                others.push(key);
+            }
         }
-        let mut keys = keys.into_iter();
-        let current = keys.next().ok_or(RegistryError::Damaged)?;
+        // The first key has no time to wait for.
+        let current = current.ok_or(RegistryError::Damaged)?;
         Ok(TenantKeys {
             current,
-            older: keys.collect(),
+            others,
+            since_us,
         })
     }
 
-    /// The row is the epoch of the wrapping tenant key (32 bits, big-endian) and the wrapped key.
     async fn load_log_key(
         &self,
-        tenant: &str,
+        keys: &TenantKeys,
         year: &str,
         name: &str,
     ) -> Result<MacKey, KeyringError> {
-        let keys = self.tenant(tenant).await?;
         if let Some(row) = self.registry.get(Table::LogKeys, name).await? {
-            return unwrap_log_key(&keys, year, &row);
+            return unwrap_log_key(keys, year, &row);
         }
         let (_, wrapped) = keys.current().new_log_key(year)?;
-        let mut row = keys.current().epoch().to_be_bytes().to_vec();
-        row.extend_from_slice(&wrapped);
+        let row = log_row(keys.current().epoch(), &wrapped);
         let put = Put::new(Expected::Absent, row, Durable::Now);
         self.registry.put_if(Table::LogKeys, name, put).await?;
         let row = self
@@ -188,7 +210,7 @@ impl Keyring {
             .get(Table::LogKeys, name)
             .await?
             .ok_or(RegistryError::Damaged)?;
-        unwrap_log_key(&keys, year, &row)
+        unwrap_log_key(keys, year, &row)
     }
 }
 
@@ -206,64 +228,29 @@ fn context(tenant: &str, epoch: u32) -> KeyContext<'_> {
     }
 }
 
+fn row_name(tenant: &str, epoch: u32) -> String {
+    format!("{tenant}/{epoch:010}")
+}
+
+fn epoch_of(name: &str, tenant: &str) -> Result<u32, RegistryError> {
+    let epoch = name.strip_prefix(tenant);
+    let epoch = epoch.and_then(|rest| rest.strip_prefix('/')?.parse().ok());
+    epoch.ok_or(RegistryError::Damaged)
+}
+
+/// The epoch of the wrapping tenant key (32 bits, big-endian) and the wrapped key.
+fn log_row(epoch: u32, wrapped: &[u8]) -> Vec<u8> {
+    let mut row = epoch.to_be_bytes().to_vec();
+    row.extend_from_slice(wrapped);
+    row
+}
+
 fn unwrap_log_key(keys: &TenantKeys, year: &str, row: &[u8]) -> Result<MacKey, KeyringError> {
     let (epoch, wrapped) = row.split_first_chunk().ok_or(RegistryError::Damaged)?;
     let key = keys
         .epoch(u32::from_be_bytes(*epoch))
         .ok_or(KeyError::Damaged)?;
     Ok(key.log_key(year, wrapped)?)
-}
-
-/// Values by name that die of age or use.
-struct Cache<T> {
-    policy: CachePolicy,
-    kept: Mutex<HashMap<String, Kept<T>>>,
-    flights: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
-}
-
-struct Kept<T> {
-    value: Arc<T>,
-    since_us: u64,
-    uses: u64,
-}
-
-impl<T> Cache<T> {
-    fn new(policy: CachePolicy) -> Self {
-        Self {
-            policy,
-            kept: Mutex::default(),
-            flights: Mutex::default(),
-        }
-    }
-
-    /// A value that may still be used; this use is counted.
-    fn fresh(&self, name: &str, now_us: u64) -> Option<Arc<T>> {
-        let mut kept = self.kept.lock();
-        let entry = kept.get_mut(name)?;
-        let age = Duration::from_micros(now_us.saturating_sub(entry.since_us));
-        if age >= self.policy.max_age || entry.uses >= self.policy.max_uses {
-            kept.remove(name);
-            return None;
-        }
-        entry.uses += 1;
-        Some(Arc::clone(&entry.value))
-    }
-
-    fn keep(&self, name: &str, now_us: u64, value: T) -> Arc<T> {
-        let value = Arc::new(value);
-        let entry = Kept {
-            value: Arc::clone(&value),
-            since_us: now_us,
-            uses: 1,
-        };
-        self.kept.lock().insert(name.to_owned(), entry);
-        value
-    }
-
-    /// The lock that lets one request fetch a value while the others wait for it.
-    fn flight(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
-        Arc::clone(self.flights.lock().entry(name.to_owned()).or_default())
-    }
 }
 
 #[cfg(test)]

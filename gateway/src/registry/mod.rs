@@ -17,7 +17,9 @@ use async_trait::async_trait;
 
 pub use database::{Condition, Database, DatabaseError};
 pub use embedded::EmbeddedRegistry;
-pub use keyring::{CachePolicy, GATEWAY, Keyring, KeyringError, TenantKeys};
+pub use keyring::{
+    CachePolicy, GATEWAY, Keyring, KeyringError, Rewrapped, Rotated, TenantKeys, rotates,
+};
 pub use names::LogNames;
 #[cfg(test)]
 pub(crate) use redis::tests as redis_tests;
@@ -137,6 +139,17 @@ pub enum RegistryError {
     /// The backend failed or did not answer.
     #[error("the registry's store")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl RegistryError {
+    /// The same error, for another who waited for the same row.
+    pub(crate) fn again(&self) -> Self {
+        match self {
+            Self::Damaged => Self::Damaged,
+            Self::Newer => Self::Newer,
+            Self::Unavailable(source) => Self::Unavailable(source.to_string().into()),
+        }
+    }
 }
 
 impl From<DatabaseError> for RegistryError {

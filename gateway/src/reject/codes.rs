@@ -78,6 +78,8 @@ codes! {
     JsonInvalid = "json_invalid", 400, Caller, Retry::No, "The request body is not valid JSON";
     /// The body is JSON, but not what this route takes.
     JsonUnexpected = "json_unexpected", 400, Caller, Retry::No, "The request body is not what this route takes";
+    /// The provider of the keys that sessions are sealed under (KMS) refuses them, is asked too often or cannot be reached; nothing was done.
+    KeysUnavailable = "keys_unavailable", 503, Gateway, Retry::After(5), "The keys of sessions cannot be had at present";
     /// A picture, a sound or a file, which cannot be searched.
     MediaRefused = "media_refused", 422, Policy, Retry::No, "Content that cannot be searched is not let out";
     /// The body must be JSON.

@@ -339,7 +339,7 @@ async fn digests(config: &Config) -> Result<Digests, StartError> {
 /// The configuration without its secrets, one fact a line.
 fn canonical(config: &Config) -> String {
     let mut text = format!(
-        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n",
+        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n",
         config.listen,
         config.tls.as_ref().map(|tls| &tls.files),
         config.admin_listen,
@@ -350,6 +350,7 @@ fn canonical(config: &Config) -> String {
         config.phases,
         config.pins,
         config.store,
+        config.keys,
         config.ledger,
     );
     for provider in &config.providers {

@@ -29,7 +29,8 @@ impl Sessions {
         &self,
         caller: &Caller,
     ) -> Result<(Turn, Secret<String>, Event), SessionError> {
-        let tenant_keys = self.shared.keyring.tenant(&caller.tenant).await?;
+        // What is kept of a tenant's key for longer is for sessions that are there already.
+        let tenant_keys = self.shared.keyring.tenant_for_new(&caller.tenant).await?;
         let tenant_key = tenant_keys.current();
         let id = random::credential(ID).map_err(KeyError::from)?;
         let digest = id_digest(tenant_key, id.expose());

@@ -279,7 +279,7 @@ impl Sessions {
         let keys = self.shared.keyring.tenant(&caller.tenant).await?;
         let principal = caller.principal();
         let (mut fit, mut gone) = (Fit::None, false);
-        for key in keys.newest_first() {
+        for key in keys.all() {
             let name = name(key, &principal, &said.user, &end);
             let entries = self.shared.index.find(&name).await?;
             if entries.crowded {

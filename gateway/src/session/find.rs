@@ -3,7 +3,7 @@
 use gatehouse_envelope::{keys::SessionKeys, secret::equal};
 
 use super::{
-    Absence, SessionError, SessionState, Sessions, begin::is_reference, set_aside,
+    Absence, SessionError, SessionState, Sessions, begin::is_reference, key_row::KeyRow,
     state::Unreadable, store::Row, turn::Location,
 };
 use crate::{auth::Caller, registry::Table};
@@ -81,11 +81,12 @@ impl Sessions {
             return Err(SessionError::Damaged);
         }
         let tenant_keys = self.shared.keyring.tenant(&location.tenant).await?;
+        let row_of_key = KeyRow::parse(wrapped);
         let tenant_key = tenant_keys
-            .epoch(location.epoch)
+            .epoch(row_of_key.epoch.unwrap_or(location.epoch))
             .ok_or(SessionError::Damaged)?;
-        let (marked, wrapped) = set_aside::unmark(wrapped);
-        let keys = tenant_key.session(&location.reference, wrapped)?;
+        let keys = tenant_key.session(&location.reference, row_of_key.wrapped)?;
+        let marked = row_of_key.aside;
         let state = unseal(location, &keys, row)?;
         if is_behind && !marked {
             self.set_aside(location, state.link.sseq, None).await?;
@@ -139,7 +140,7 @@ impl Sessions {
             return Err(SessionError::NotFound(Absence::Malformed));
         }
         let keys = self.shared.keyring.tenant(&caller.tenant).await?;
-        let epochs = keys.newest_first().map(|key| key.epoch());
+        let epochs = keys.all().map(|key| key.epoch());
         let places: Vec<_> = epochs
             .map(|epoch| Location::new(reference, &caller.tenant, epoch))
             .collect();
@@ -178,10 +179,14 @@ impl Sessions {
             found
         };
         let ended = async {
-            match places.first() {
-                Some(newest) => self.absence(newest).await,
-                None => Ok(Absence::Unknown),
+            let mut how = Absence::Unknown;
+            for place in places {
+                let absence = self.absence(place).await?;
+                if how == Absence::Unknown {
+                    how = absence;
+                }
             }
+            Ok::<_, SessionError>(how)
         };
         match tokio::join!(looking, ended) {
             (Some((place, looked)), _) => Ok((place, looked?)),

@@ -15,6 +15,7 @@ mod find;
 mod framing;
 pub mod index;
 mod journal;
+mod key_row;
 mod mend;
 mod outbox;
 mod outbox_file;
@@ -22,6 +23,7 @@ mod owners;
 mod progress;
 mod queue;
 mod replay;
+mod rewrap;
 mod sections;
 mod set_aside;
 mod shared;
@@ -53,6 +55,7 @@ pub use journal::Journal;
 pub use outbox::Offer;
 pub use progress::{Doing, Progress, Reporting, STREAMS, TurnProgress, Watching};
 pub use replay::Logged;
+pub use rewrap::RewrappedSessions;
 pub use state::{SessionState, SignedBlocks};
 pub use turn::Turn;
 
@@ -259,7 +262,7 @@ impl Sessions {
         }
         let keys = self.shared.keyring.tenant(&caller.tenant).await?;
         let mut places = Vec::new();
-        for tenant_key in keys.newest_first() {
+        for tenant_key in keys.all() {
             let digest = id_digest(tenant_key, id);
             let location = locate(tenant_key, &digest);
             if let Some(turn) = self.take_known(caller, &location, &digest).await? {

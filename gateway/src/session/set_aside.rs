@@ -2,22 +2,11 @@
 //! everything, or because somebody put back an older copy. Such a session is not gone on with, on any
 //! replica: the mark is in front of its wrapped key, which every use of the session reads.
 
-use super::{Durable, SessionError, Sessions, begin::subject, turn::Location};
+use super::{Durable, SessionError, Sessions, begin::subject, key_row::KeyRow, turn::Location};
 use crate::{
     audit::RolledBack,
     registry::{Expected, Put, Table},
 };
-
-/// Stands in front of the wrapped key of a session that is set aside. No wrapped key begins so.
-const MARK: u8 = 0xff;
-
-/// The wrapped key in a row, and whether its session is set aside.
-pub(super) fn unmark(row: &[u8]) -> (bool, &[u8]) {
-    match row.split_first() {
-        Some((&MARK, wrapped)) => (true, wrapped),
-        _ => (false, row),
-    }
-}
 
 impl Sessions {
     /// Sets a session aside for all replicas. `found` is the number that its next record would have
@@ -30,18 +19,21 @@ impl Sessions {
         known: Option<u64>,
     ) -> Result<(), SessionError> {
         let registry = &self.shared.registry;
-        let Some(wrapped) = registry.get(Table::SessionKeys, &location.name).await? else {
-            return Ok(());
-        };
-        if unmark(&wrapped).0 {
-            return Ok(());
-        }
-        let mut marked = vec![MARK];
-        marked.extend_from_slice(&wrapped);
-        let put = Put::new(Expected::Value(wrapped), marked, Durable::Now);
-        let put = registry.put_if(Table::SessionKeys, &location.name, put);
-        if !put.await? {
-            return Ok(());
+        // Its key may be wrapped anew meanwhile; what is left then is another mark, or no row.
+        loop {
+            let Some(stored) = registry.get(Table::SessionKeys, &location.name).await? else {
+                return Ok(());
+            };
+            let row = KeyRow::parse(&stored);
+            if row.aside {
+                return Ok(());
+            }
+            let marked = KeyRow { aside: true, ..row }.encode();
+            let put = Put::new(Expected::Value(stored.clone()), marked, Durable::Now);
+            let put = registry.put_if(Table::SessionKeys, &location.name, put);
+            if put.await? {
+                break;
+            }
         }
         tracing::error!(
             session = location.reference,

@@ -24,6 +24,8 @@ mod faults;
 mod framing;
 mod gate;
 mod half_closed;
+#[cfg(feature = "aws")]
+mod kms;
 #[cfg(feature = "model")]
 mod model;
 #[cfg(feature = "model")]

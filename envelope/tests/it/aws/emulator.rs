@@ -115,6 +115,30 @@ impl Emulator {
         format!("http://127.0.0.1:{}", self.port)
     }
 
+    /// An operation as an administrator: `target` is what the service calls it
+    /// (`TrentService.CreateKey`), `body` the JSON that it takes. Gives back the JSON of its answer.
+    pub(crate) fn ask(&self, target: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let service = match target.split('.').next() {
+            Some("TrentService") => "kms",
+            _ => "dynamodb",
+        };
+        let request = format!(
+            "POST / HTTP/1.1\r\nhost: {service}.{REGION}.amazonaws.com\r\nconnection: close\r\n\
+             content-type: application/x-amz-json-1.1\r\ncontent-length: {}\r\n\
+             x-amz-target: {target}\r\nauthorization: AWS4-HMAC-SHA256 \
+             Credential={ACCESS_KEY}/20260101/{REGION}/{service}/aws4_request, \
+             SignedHeaders=host, Signature=0\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.split(' ').nth(1) == Some("200"), "{target}: {answer}");
+        body.to_owned()
+    }
+
     /// Ends it at once. What it held is lost: neither keeps anything on a disk.
     pub(crate) fn kill(&mut self) {
         // It may have ended already.

@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use gatehouse_envelope::{
@@ -12,11 +12,12 @@ use crate::{
     registry::{Database, EmbeddedRegistry},
 };
 
-/// A provider that counts, is slow, and can be told to fail.
+/// A provider that counts, and can be told to fail, or not to answer yet.
 struct Counting {
     inner: FileKeys,
     unwraps: AtomicUsize,
-    down: std::sync::atomic::AtomicBool,
+    down: AtomicBool,
+    answers: tokio::sync::watch::Sender<bool>,
 }
 
 #[async_trait]
@@ -35,7 +36,8 @@ impl KeyProvider for Counting {
         wrapped: &[u8],
     ) -> Result<Secret<[u8; 32]>, KeyError> {
         self.unwraps.fetch_add(1, Ordering::SeqCst);
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        let mut answers = self.answers.subscribe();
+        answers.wait_for(|answers| *answers).await.unwrap();
         if self.down.load(Ordering::SeqCst) {
             return Err(KeyError::Unreachable("switched off".to_owned()));
         }
@@ -56,7 +58,7 @@ struct Fixture {
     registry: Arc<dyn Registry>,
     provider: Arc<Counting>,
     clock: Arc<TestClock>,
-    keyring: Keyring,
+    keyring: Arc<Keyring>,
 }
 
 fn fixture(policy: CachePolicy) -> Fixture {
@@ -68,8 +70,10 @@ fn fixture(policy: CachePolicy) -> Fixture {
         inner: FileKeys::open_or_create(&dir.path().join("root")).unwrap(),
         unwraps: AtomicUsize::new(0),
         down: false.into(),
+        answers: tokio::sync::watch::channel(true).0,
     });
     let keyring = Keyring::new(provider.clone(), registry.clone(), clock.clone(), policy);
+    let keyring = Arc::new(keyring);
     Fixture {
         _dir: dir,
         registry,
@@ -83,49 +87,124 @@ impl Fixture {
     fn unwraps(&self) -> usize {
         self.provider.unwraps.load(Ordering::SeqCst)
     }
+
+    fn is_down(&self, down: bool) {
+        self.provider.down.store(down, Ordering::SeqCst);
+    }
+
+    /// Another process over the same rows.
+    fn another(&self, provider: Arc<dyn KeyProvider>, registry: Arc<dyn Registry>) -> Keyring {
+        Keyring::new(
+            provider,
+            registry,
+            self.clock.clone(),
+            CachePolicy::default(),
+        )
+    }
+
+    /// Lets so many ask for a key before the provider answers any of them.
+    async fn together(&self, keyring: &Arc<Keyring>, many: usize) -> Vec<bool> {
+        self.provider.answers.send_replace(false);
+        let mut waiting = tokio::task::JoinSet::new();
+        for _ in 0..many {
+            let keyring = Arc::clone(keyring);
+            waiting.spawn(async move { keyring.tenant("t").await.is_ok() });
+        }
+        // On this runtime's one thread, all of them run as far as they can.
+        tokio::task::yield_now().await;
+        self.provider.answers.send_replace(true);
+        waiting.join_all().await
+    }
 }
 
 #[tokio::test]
 async fn one_unwrapping_however_many_wait() {
     let f = fixture(CachePolicy::default());
     f.keyring.tenant("t").await.unwrap();
-    let again = Keyring::new(
-        f.provider.clone(),
-        f.registry.clone(),
-        f.clock.clone(),
-        CachePolicy::default(),
-    );
-    let again = Arc::new(again);
+    let again = Arc::new(f.another(f.provider.clone(), f.registry.clone()));
     let before = f.unwraps();
-    let mut waiting = tokio::task::JoinSet::new();
-    for _ in 0..32 {
-        let keyring = Arc::clone(&again);
-        waiting.spawn(async move { keyring.tenant("t").await.unwrap().current().epoch() });
-    }
-    while let Some(epoch) = waiting.join_next().await {
-        assert_eq!(epoch.unwrap(), 1);
-    }
+    assert_eq!(f.together(&again, 1000).await, [true; 1000]);
     assert_eq!(f.unwraps() - before, 1);
+}
+
+#[tokio::test]
+async fn one_failure_for_all_who_wait_and_another_try_for_who_comes_later() {
+    let f = fixture(CachePolicy::default());
+    f.keyring.tenant("t").await.unwrap();
+    f.clock.advance(CachePolicy::default().max_age);
+    f.is_down(true);
+    let before = f.unwraps();
+    assert_eq!(f.together(&f.keyring, 1000).await, [false; 1000]);
+    assert_eq!(f.unwraps() - before, 1, "one call, however many wait");
+    assert!(f.keyring.tenant("t").await.is_err());
+    assert_eq!(f.unwraps() - before, 2, "a failure is not kept");
+    f.is_down(false);
+    assert_eq!(f.together(&f.keyring, 1000).await, [true; 1000]);
+    assert_eq!(f.unwraps() - before, 3);
+}
+
+#[tokio::test]
+async fn who_fetches_and_goes_away_leaves_it_to_the_next() {
+    let f = fixture(CachePolicy::default());
+    f.keyring.tenant("t").await.unwrap();
+    let again = Arc::new(f.another(f.provider.clone(), f.registry.clone()));
+    let before = f.unwraps();
+    f.provider.answers.send_replace(false);
+    let (first, second) = (again.clone(), again.clone());
+    let mut tasks = tokio::task::JoinSet::new();
+    let goes_away = tasks.spawn(async move { first.tenant("t").await.is_ok() });
+    tokio::task::yield_now().await;
+    tasks.spawn(async move { second.tenant("t").await.is_ok() });
+    tokio::task::yield_now().await;
+    goes_away.abort();
+    assert!(tasks.join_next().await.unwrap().is_err());
+    f.provider.answers.send_replace(true);
+    assert!(tasks.join_next().await.unwrap().unwrap());
+    assert_eq!(f.unwraps() - before, 2);
+}
+
+#[tokio::test]
+async fn a_new_session_needs_a_key_that_was_unwrapped_lately() {
+    let f = fixture(CachePolicy::default());
+    let policy = CachePolicy::default();
+    f.keyring.tenant_for_new("t").await.unwrap();
+    f.is_down(true);
+    f.clock.advance(policy.max_age_new / 2);
+    f.keyring.tenant_for_new("t").await.unwrap();
+    f.clock.advance(policy.max_age_new / 2);
+    assert!(f.keyring.tenant_for_new("t").await.is_err());
+    // What is there goes on, and is not kept for longer by others asking in vain.
+    f.keyring.tenant("t").await.unwrap();
+    f.keyring.log_names("t").await.unwrap();
+    f.clock.advance(policy.max_age - policy.max_age_new);
+    assert!(f.keyring.tenant("t").await.is_err());
+    assert!(
+        f.keyring.log_names("t").await.is_err(),
+        "nor what is under it"
+    );
+    f.is_down(false);
+    f.keyring.tenant_for_new("t").await.unwrap();
+    f.keyring.log_names("t").await.unwrap();
 }
 
 #[tokio::test]
 async fn failures_are_not_kept() {
     let f = fixture(CachePolicy::default());
-    f.provider.down.store(true, Ordering::SeqCst);
+    f.is_down(true);
     let failed = f.keyring.tenant("t").await;
     assert!(matches!(
         failed,
         Err(KeyringError::Key(KeyError::Unreachable(_)))
     ));
-    f.provider.down.store(false, Ordering::SeqCst);
+    f.is_down(false);
     assert!(f.keyring.tenant("t").await.is_ok());
 }
 
 #[tokio::test]
 async fn keys_die_of_age_and_of_use() {
     let f = fixture(CachePolicy {
-        max_age: Duration::from_secs(300),
         max_uses: 3,
+        ..CachePolicy::default()
     });
     let digest = f
         .keyring
@@ -155,7 +234,7 @@ async fn keys_die_of_age_and_of_use() {
     );
 
     f.clock.advance(Duration::from_secs(300));
-    f.provider.down.store(true, Ordering::SeqCst);
+    f.is_down(true);
     assert!(
         f.keyring.tenant("t").await.is_err(),
         "a switched-off root key stops at the age"
@@ -214,4 +293,176 @@ async fn a_key_of_another_tenant_is_refused() {
         .unwrap();
     let refused = f.keyring.tenant("u").await;
     assert!(matches!(refused, Err(KeyringError::Key(KeyError::Damaged))));
+}
+
+/// Rows that other processes change as well; after so many writes it fails.
+struct Shared {
+    inner: Arc<dyn Registry>,
+    writes_left: AtomicUsize,
+}
+
+impl Shared {
+    fn over(inner: &Arc<dyn Registry>, writes_left: usize) -> Arc<Self> {
+        Arc::new(Self {
+            inner: Arc::clone(inner),
+            writes_left: writes_left.into(),
+        })
+    }
+}
+
+#[async_trait]
+impl Registry for Shared {
+    async fn get(&self, table: Table, name: &str) -> Result<Option<Vec<u8>>, RegistryError> {
+        self.inner.get(table, name).await
+    }
+
+    async fn put_if(&self, table: Table, name: &str, put: Put) -> Result<bool, RegistryError> {
+        let less = |left: usize| left.checked_sub(1);
+        let left = &self.writes_left;
+        let left = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
+        left.map_err(|_| RegistryError::Unavailable("it is over".into()))?;
+        self.inner.put_if(table, name, put).await
+    }
+
+    async fn list(
+        &self,
+        table: Table,
+        group: &str,
+    ) -> Result<Vec<(String, Vec<u8>)>, RegistryError> {
+        self.inner.list(table, group).await
+    }
+
+    async fn delete(&self, table: Table, name: &str, sync: Durable) -> Result<bool, RegistryError> {
+        self.inner.delete(table, name, sync).await
+    }
+
+    async fn sweep(&self) -> Result<(), RegistryError> {
+        self.inner.sweep().await
+    }
+}
+
+async fn digest(keyring: &Keyring, tenant: &str, epoch: u32) -> [u8; 32] {
+    let keys = keyring.tenant(tenant).await.unwrap();
+    keys.epoch(epoch).unwrap().lookup().mac("p", &[])
+}
+
+async fn current(keyring: &Keyring) -> u32 {
+    keyring.tenant("t").await.unwrap().current().epoch()
+}
+
+#[tokio::test]
+async fn a_new_key_is_for_what_is_new_and_the_old_one_stays() {
+    let f = fixture(CachePolicy::default());
+    let first = digest(&f.keyring, "t", 1).await;
+    let name = f.keyring.log_names("t").await.unwrap().principal("key:k");
+    let rotated = f.keyring.rotate("t").await.unwrap();
+    let now_us = f.clock.utc_us();
+    assert_eq!((rotated.epoch, rotated.from_us), (2, now_us));
+    assert!(rotated.made && rotated.id.starts_with("tk_"));
+    assert_eq!(current(&f.keyring).await, 2);
+    assert_eq!(digest(&f.keyring, "t", 1).await, first);
+    assert_ne!(digest(&f.keyring, "t", 2).await, first);
+    // Names in the log are the same for the year, whichever key their own is under.
+    assert_eq!(f.keyring.rewrap("t").await.unwrap().log_keys, 1);
+    assert_eq!(f.keyring.rewrap("t").await.unwrap(), Rewrapped::default());
+    let again = f.another(f.provider.clone(), f.registry.clone());
+    let names = again.log_names("t").await.unwrap();
+    assert_eq!(names.principal("key:k"), name);
+    let unknown = f.keyring.rotate("nobody").await;
+    assert!(matches!(unknown, Err(KeyringError::Key(KeyError::Missing))));
+}
+
+#[tokio::test]
+async fn a_new_key_is_used_only_once_every_process_knows_it() {
+    let f = fixture(CachePolicy::default());
+    let shared = Shared::over(&f.registry, usize::MAX);
+    let one = f.another(f.provider.clone(), shared.clone());
+    let two = f.another(f.provider.clone(), shared.clone());
+    assert_eq!((current(&one).await, current(&two).await), (1, 1));
+    let rotated = one.rotate("t").await.unwrap();
+    assert_eq!((rotated.epoch, rotated.made), (2, true));
+    // Both at once make one.
+    let also = two.rotate("t").await.unwrap();
+    assert_eq!((also.epoch, also.made), (2, false));
+    assert_eq!((also.id, also.from_us), (rotated.id, rotated.from_us));
+
+    let policy = CachePolicy::default();
+    f.clock.advance(policy.max_age);
+    // Both know it, and neither uses it.
+    for keyring in [&one, &two] {
+        let keys = keyring.tenant("t").await.unwrap();
+        assert_eq!((keys.all().count(), keys.current().epoch()), (2, 1));
+    }
+    assert!(f.clock.utc_us() < rotated.from_us);
+    f.clock.advance(policy.max_age);
+    assert!(f.clock.utc_us() >= rotated.from_us);
+    assert_eq!((current(&one).await, current(&two).await), (2, 2));
+    assert_eq!(one.rotate("t").await.unwrap().epoch, 3);
+}
+
+/// A provider with a new root key that still opens what is under the old one.
+fn after(f: &Fixture) -> Arc<dyn KeyProvider> {
+    let open = |name: &str| FileKeys::open_or_create(&f._dir.path().join(name)).unwrap();
+    Arc::new(open("new").after(open("root")))
+}
+
+fn alone(f: &Fixture) -> Arc<dyn KeyProvider> {
+    Arc::new(FileKeys::open(&f._dir.path().join("new")).unwrap())
+}
+
+#[tokio::test]
+async fn wherever_wrapping_anew_ends_everything_opens() {
+    let f = fixture(CachePolicy::default());
+    f.keyring.log_names("t").await.unwrap();
+    f.keyring.rotate("t").await.unwrap();
+    f.clock.advance(CachePolicy::default().max_age);
+    f.keyring.rotate("t").await.unwrap();
+    let rows = f.registry.list(Table::TenantKeys, "t").await.unwrap();
+    assert_eq!(rows.len(), 3);
+    let mut digests = Vec::new();
+    for epoch in 1..=3 {
+        digests.push(digest(&f.keyring, "t", epoch).await);
+    }
+    let names = f.keyring.log_names("t").await.unwrap();
+    let name = names.principal("key:k");
+    let mut done = Rewrapped::default();
+    // One write more each time: three rows of the tenant, then one of the log.
+    for writes in [0, 1, 1, 1, 1, 1] {
+        let dying = f.another(after(&f), Shared::over(&f.registry, writes));
+        // It counts what it did only if it lives to say so.
+        if let Ok(rest) = dying.rewrap("t").await {
+            done = rest;
+        }
+        let again = f.another(after(&f), f.registry.clone());
+        for (epoch, digest) in (1..).zip(&digests) {
+            assert_eq!(digest, &self::digest(&again, "t", epoch).await);
+        }
+        let names = again.log_names("t").await.unwrap();
+        assert_eq!(names.principal("key:k"), name);
+    }
+    assert_eq!(done, Rewrapped::default(), "nothing was left to do");
+    // The old root key is not needed any more.
+    let rest = f.another(alone(&f), f.registry.clone());
+    assert_eq!(current(&rest).await, 3);
+    assert!(
+        f.another(f.provider.clone(), f.registry.clone())
+            .tenant("t")
+            .await
+            .is_err()
+    );
+}
+
+#[tokio::test]
+async fn two_processes_may_wrap_anew_at_once() {
+    let f = fixture(CachePolicy::default());
+    let before = digest(&f.keyring, "t", 1).await;
+    let (one, two) = (
+        f.another(after(&f), Shared::over(&f.registry, usize::MAX)),
+        f.another(after(&f), Shared::over(&f.registry, usize::MAX)),
+    );
+    let (one, two) = tokio::join!(one.rewrap("t"), two.rewrap("t"));
+    let done = one.unwrap().tenant_keys + two.unwrap().tenant_keys;
+    assert_eq!(done, 1, "one of them");
+    let rest = f.another(alone(&f), f.registry.clone());
+    assert_eq!(digest(&rest, "t", 1).await, before);
 }

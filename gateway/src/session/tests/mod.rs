@@ -5,15 +5,18 @@ mod crash;
 mod damage;
 mod endings;
 mod faults;
+#[cfg(feature = "aws")]
+mod kms;
 mod life;
 mod outbox;
 mod redis;
 mod replicas;
+mod rotation;
 mod typed;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gatehouse_envelope::keys::FileKeys;
+use gatehouse_envelope::keys::{FileKeys, KeyProvider};
 use parking_lot::Mutex;
 
 use zeroize::Zeroizing;
@@ -128,11 +131,22 @@ impl House {
         pages: Arc<Pages>,
         now_us: i64,
     ) -> Self {
+        let provider = FileKeys::open_or_create(&dir.join("keys/root")).unwrap();
+        Self::open_under(dir, limits, pages, now_us, Arc::new(provider))
+    }
+
+    /// The same under any root key.
+    pub(super) fn open_under(
+        dir: &std::path::Path,
+        limits: Limits,
+        pages: Arc<Pages>,
+        now_us: i64,
+        provider: Arc<dyn KeyProvider>,
+    ) -> Self {
         let clock = Arc::new(TestClock::new(now_us));
         let database = Arc::new(Database::open(&dir.join("sessions.redb")).unwrap());
         let registry: Arc<dyn Registry> =
             Arc::new(EmbeddedRegistry::new(database.clone(), clock.clone()));
-        let provider = Arc::new(FileKeys::open_or_create(&dir.join("keys/root")).unwrap());
         let policy = CachePolicy::default();
         let keyring = Keyring::new(provider, registry.clone(), clock.clone(), policy);
         let store = EmbeddedStore::new(database.clone(), clock.clone());

@@ -1,0 +1,92 @@
+//! Sessions' keys under the newest key of their tenant, while the sessions go on.
+
+use tokio::time::Instant;
+
+use super::{Durable, SessionError, Sessions, key_row::KeyRow, turn::Location};
+use crate::registry::{Expected, Put, Table};
+
+/// Rows looked at in one step.
+const PAGE: usize = 256;
+
+/// What became of the sessions that were looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RewrappedSessions {
+    /// Sessions whose key was under an earlier key of their tenant and is now under the current one.
+    pub done: u64,
+    /// Sessions whose key could not be wrapped anew. The operator's log says why.
+    pub failed: u64,
+    /// Where to go on; `None`: all have been looked at.
+    pub next: Option<String>,
+}
+
+impl Sessions {
+    /// Wraps the keys of sessions anew, from a place in the order of the store on, until all are done
+    /// or it is late. A session's state and its name stay as they are, and so do turns under way.
+    ///
+    /// Each row is swapped for one that says the same: it does not matter how many processes do this, nor
+    /// where one of them dies.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn rewrap(
+        &self,
+        from: Option<String>,
+        deadline: Instant,
+    ) -> Result<RewrappedSessions, SessionError> {
+        let mut rewrapped = RewrappedSessions {
+            next: from,
+            ..RewrappedSessions::default()
+        };
+        loop {
+            let from = rewrapped.next.take();
+            let page = self.shared.store.list("", from.as_deref(), PAGE).await?;
+            for name in page.names {
+                let Some(location) = Location::parse(&name) else {
+                    continue;
+                };
+                match self.rewrap_one(&location).await {
+                    Ok(true) => rewrapped.done += 1,
+                    Ok(false) => {}
+                    Err(error) => {
+                        let session = location.reference.as_str();
+                        tracing::warn!(session, %error, "a session's key is not wrapped anew");
+                        rewrapped.failed += 1;
+                    }
+                }
+            }
+            rewrapped.next = page.next;
+            if rewrapped.next.is_none() || Instant::now() >= deadline {
+                return Ok(rewrapped);
+            }
+        }
+    }
+
+    /// Whether it had to be done, and was.
+    async fn rewrap_one(&self, location: &Location) -> Result<bool, SessionError> {
+        let keys = self.shared.keyring.tenant(&location.tenant).await?;
+        let (current, registry) = (keys.current(), &self.shared.registry);
+        loop {
+            let Some(stored) = registry.get(Table::SessionKeys, &location.name).await? else {
+                return Ok(false);
+            };
+            let row = KeyRow::parse(&stored);
+            let epoch = row.epoch.unwrap_or(location.epoch);
+            if epoch == current.epoch() {
+                return Ok(false);
+            }
+            let old = keys.epoch(epoch).ok_or(SessionError::Damaged)?;
+            let wrapped = current.adopt_session(old, &location.reference, row.wrapped)?;
+            let row = KeyRow {
+                epoch: Some(current.epoch()),
+                wrapped: &wrapped,
+                ..row
+            };
+            let put = Put::new(Expected::Value(stored.clone()), row.encode(), Durable::Now);
+            let put = registry.put_if(Table::SessionKeys, &location.name, put);
+            // Otherwise it was set aside, ended, or wrapped anew by another meanwhile.
+            if put.await? {
+                return Ok(true);
+            }
+        }
+    }
+}
