@@ -3,7 +3,7 @@
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Microseconds in a day; UTC days have no leap seconds here, as in POSIX.
-const DAY_US: u64 = 86_400_000_000;
+pub(crate) const DAY_US: u64 = 86_400_000_000;
 
 /// One reading of both clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,7 +20,8 @@ use super::{
     own::{close_event, heartbeat_event},
     queue::{BATCH, BATCH_BYTES, Entry, Message, Then, answer_taken, fill},
     ship::Shipment,
-    stream::Stream,
+    spare::Spare,
+    stream::{Certified, Stream},
     ticket::{AppendError, Completer, Position},
 };
 use crate::{
@@ -39,7 +40,7 @@ pub(super) struct Committer {
     options: Options,
     wal: PathBuf,
     disk: Disk,
-    signer: Arc<dyn Signer>,
+    spare: Spare,
     clock: Arc<dyn Clock>,
     shipper: Sender<Shipment>,
     shared: Arc<Shared>,
@@ -71,7 +72,8 @@ impl Committer {
         shared: Arc<Shared>,
     ) -> Result<Self, OpenError> {
         let now = clock.now();
-        let stream = open_stream(&options, &wal, signer.as_ref(), now, None)?;
+        let mut spare = Spare::new(&options.deployment, signer);
+        let stream = open_stream(&options, &wal, spare.take(now)?, now, None)?;
         // The shipper is not running yet, but it will be: a send to it cannot fail.
         let _ = shipper.send(Shipment::Opened(stream.identity.clone()));
         let due = Due {
@@ -85,7 +87,7 @@ impl Committer {
             options,
             wal,
             disk,
-            signer,
+            spare,
             clock,
             shipper,
             shared,
@@ -245,8 +247,9 @@ impl Committer {
     /// one stays, and so does the need for a new one.
     fn rotate(&mut self, now: Stamp) -> Result<(), AppendError> {
         let after = self.stream.identity.writer.clone();
-        let signer = self.signer.clone();
-        let next = open_stream(&self.options, &self.wal, signer.as_ref(), now, Some(&after))
+        let next = self.spare.take(now);
+        let next = next
+            .and_then(|next| open_stream(&self.options, &self.wal, next, now, Some(&after)))
             .map_err(|_| AppendError::Refused)?;
         // The old stream's times may not reach into the new day.
         let close = close_event("rotated").map_err(|_| AppendError::Refused)?;
@@ -281,6 +284,7 @@ impl Committer {
             self.due.heartbeat_us = now
                 .mono_us
                 .saturating_add(micros(self.options.pace.heartbeat));
+            self.spare.tend(now);
             let _ = if self.stream.covers(now) {
                 self.note(heartbeat_event(&self.shared))
             } else {
@@ -364,7 +368,7 @@ impl Committer {
 fn open_stream(
     options: &Options,
     wal: &std::path::Path,
-    signer: &dyn Signer,
+    certified: Certified,
     now: Stamp,
     after: Option<&str>,
 ) -> Result<Stream, OpenError> {
@@ -374,7 +378,7 @@ fn open_stream(
         .text("mode", options.mode.word());
     event.some_text("after", after);
     let event = event.finish()?;
-    let mut stream = Stream::open(wal, &options.deployment, signer, now)?;
+    let mut stream = Stream::open(wal, certified, now)?;
     let (mark, mut frames) = (stream.mark(), Vec::new());
     stream.push(&mut frames, now, event.bytes());
     stream

@@ -7,6 +7,7 @@ mod own;
 mod queue;
 mod recover;
 mod ship;
+mod spare;
 mod stream;
 mod ticket;
 

@@ -49,29 +49,54 @@ pub(super) struct Sealed {
     pub(super) tree: Tree,
 }
 
-impl Stream {
-    /// Opens a new stream: a name, a key, a certificate by `signer` and an empty file.
-    pub(super) fn open(
-        wal: &Path,
+/// The name, key and certificate of a stream that has not begun.
+pub(super) struct Certified {
+    writer: String,
+    key: MemorySigner,
+    certificate: String,
+    day: String,
+    day_number: u64,
+}
+
+impl Certified {
+    /// For the day in which `begins_us` (microseconds since 1970, UTC) lies. Waits for the signer.
+    pub(super) fn new(
         deployment: &str,
         signer: &dyn Signer,
+        begins_us: u64,
         now: Stamp,
     ) -> Result<Self, OpenError> {
-        let writer = names::new_writer(deployment, now.unix_us)?;
+        let writer = names::new_writer(deployment, begins_us)?;
         let key = MemorySigner::generate(&names::origin(deployment, &writer))?;
         let certificate = Certificate::new(&writer, &key, signer, now.unix_us)?.sign(signer)?;
-        let certificate = String::from_utf8(certificate).map_err(|_| WalError::Header)?;
-        let dir = wal.join(&writer);
-        fs::create_dir(&dir)?;
-        sync_dir(&dir)?;
-        let (day, day_number) = (day(now.unix_us), day_number(now.unix_us));
-        let identity = Arc::new(Identity {
+        Ok(Self {
             writer,
             key,
-            certificate,
+            certificate: String::from_utf8(certificate).map_err(|_| WalError::Header)?,
+            day: day(begins_us),
+            day_number: day_number(begins_us),
+        })
+    }
+
+    /// Whether it is for the day with this number.
+    pub(super) fn is_for(&self, day_number: u64) -> bool {
+        self.day_number == day_number
+    }
+}
+
+impl Stream {
+    /// Opens a new stream, with an empty file.
+    pub(super) fn open(wal: &Path, certified: Certified, now: Stamp) -> Result<Self, OpenError> {
+        let dir = wal.join(&certified.writer);
+        fs::create_dir(&dir)?;
+        sync_dir(&dir)?;
+        let identity = Arc::new(Identity {
+            writer: certified.writer,
+            key: certified.key,
+            certificate: certified.certificate,
             dir,
-            day,
-            day_number,
+            day: certified.day,
+            day_number: certified.day_number,
         });
         let tree = Tree::new();
         let file = new_file(&identity, &tree, None)?;

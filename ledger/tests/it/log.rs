@@ -79,13 +79,23 @@ impl Deployment {
         mode: Mode,
         store: Arc<dyn LedgerStore>,
     ) -> (Ledger, gatehouse_ledger::Recovery) {
+        self.open_signed(dir, mode, store, self.signer.clone())
+    }
+
+    pub(crate) fn open_signed(
+        &self,
+        dir: &Path,
+        mode: Mode,
+        store: Arc<dyn LedgerStore>,
+        signer: Arc<dyn Signer>,
+    ) -> (Ledger, gatehouse_ledger::Recovery) {
         let options = Options {
             data_dir: dir.to_owned(),
             deployment: self.signer.name().to_owned(),
             mode,
             pace: Pace::default(),
         };
-        Ledger::open(options, store, self.signer.clone(), self.clock.clone()).unwrap()
+        Ledger::open(options, store, signer, self.clock.clone()).unwrap()
     }
 
     /// Appends `count` records of a few sessions, and has them stored as a segment.

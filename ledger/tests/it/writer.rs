@@ -3,11 +3,12 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
+use gatehouse_envelope::sign::{MemorySigner, SignError, Signer};
 use gatehouse_ledger::{
     AppendError, CloseError, Durability, Mode, OpenError,
     event::Event,
@@ -111,6 +112,70 @@ fn a_day_ends_its_stream_and_the_next_begins_another() {
             .iter()
             .any(|name| name.starts_with("log/p_day=2026-11-30/p_writer=20261130-"))
     );
+}
+
+/// The deployment's signer, where somebody else holds the key and can be out of reach.
+struct Far {
+    near: Arc<MemorySigner>,
+    away: AtomicBool,
+    signed: AtomicUsize,
+}
+
+impl Signer for Far {
+    fn name(&self) -> &str {
+        self.near.name()
+    }
+
+    fn public(&self) -> [u8; 32] {
+        self.near.public()
+    }
+
+    fn sign(&self, message: &[u8]) -> Result<[u8; 64], SignError> {
+        if self.away.load(Ordering::SeqCst) {
+            return Err(SignError::Unavailable);
+        }
+        let signature = self.near.sign(message);
+        self.signed.fetch_add(1, Ordering::SeqCst);
+        signature
+    }
+}
+
+#[test]
+fn a_new_day_does_not_wait_for_a_signer_that_is_away() {
+    for away_since_eleven in [false, true] {
+        let (dir, mut prod) = (tempfile::tempdir().unwrap(), Deployment::new());
+        let signer = Arc::new(Far {
+            near: prod.signer.clone(),
+            away: false.into(),
+            signed: 0.into(),
+        });
+        let store = prod.store.clone();
+        let (ledger, _) = prod.open_signed(dir.path(), Mode::Local, store, signer.clone());
+        let at_the_start = signer.signed.load(Ordering::SeqCst);
+        let append = |prod: &mut Deployment| {
+            let appended = ledger.append(prod.sessions.next(), Durability::Durable);
+            appended.wait()
+        };
+        signer.away.store(away_since_eleven, Ordering::SeqCst);
+        // It is five past two in the afternoon.
+        prod.clock.advance(Duration::from_secs(9 * 3600));
+        append(&mut prod).unwrap();
+        if !away_since_eleven {
+            wait(|| signer.signed.load(Ordering::SeqCst) > at_the_start);
+        }
+        signer.away.store(true, Ordering::SeqCst);
+        prod.clock.advance(Duration::from_secs(3600));
+        if away_since_eleven {
+            assert!(append(&mut prod).is_err(), "no stream of that day yet");
+            signer.away.store(false, Ordering::SeqCst);
+        }
+        append(&mut prod).unwrap();
+        signer.away.store(false, Ordering::SeqCst);
+        ledger.close().unwrap();
+        let report = verify(prod.store.as_ref(), &prod.trust());
+        assert_eq!(report.verdict(), Verdict::Holds, "{:?}", report.faults);
+        assert_eq!(report.streams.len(), 2);
+    }
 }
 
 #[test]
