@@ -12,10 +12,11 @@ use serde_json::{Value, json};
 use crate::cli::Failure;
 
 /// What is compared besides messages: its name, and where it stands in `exchange.admitted`.
-const PARTS: [(&str, &str); 8] = [
+const PARTS: [(&str, &str); 9] = [
     ("system", "/prompt/system_h"),
     ("tools", "/prompt/tools_h"),
     ("parameters", "/prompt/rest_h"),
+    ("protocol", "/up/api"),
     ("model", "/up/model"),
     ("provider", "/up/provider"),
     ("redaction policy", "/policy"),
@@ -211,6 +212,10 @@ fn as_text(parts: &[(&str, Change)], runs: &[Run]) -> String {
     let mut text = String::new();
     for (name, change) in parts.iter().filter(|(_, change)| *change != Change::Same) {
         text.push_str(&format!("{name}: {}\n", change.word()));
+        if *name == "protocol" {
+            // A system prompt that is text alone has the same digest in all of them.
+            text.push_str("(protocols write tools, parameters and messages down differently)\n");
+        }
     }
     for run in runs {
         let last = run.first + run.count - 1;
@@ -281,6 +286,19 @@ mod tests {
             runs(5, "a b c", 6, "b c d"),
             "messages[5]: removed\nmessages[6] to [7]: same\nmessages[8]: added\n"
         );
+    }
+
+    #[test]
+    fn another_protocol_is_said_to_write_differently() {
+        let text = as_text(
+            &[("system", Change::Same), ("protocol", Change::Changed)],
+            &[],
+        );
+        assert!(
+            text.starts_with("protocol: changed\n(protocols write "),
+            "{text}"
+        );
+        assert!(!as_text(&[("model", Change::Changed)], &[]).contains("protocols"));
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Digests of a prompt's parts for its record, over the body as it is sent.
 
+use std::borrow::Cow;
+
 use gatehouse_envelope::digest::MacKey;
-use gatehouse_redactor::json::{Document, Limits, Node};
+use gatehouse_redactor::json::{Document, Kind, Limits, Node};
 
 use crate::audit::Prompt;
 use crate::protocol::is_system;
@@ -11,6 +13,8 @@ use crate::protocol::is_system;
 const MESSAGES: usize = 256;
 /// What the digests are made for.
 const PURPOSE: &str = "gatehouse prompt part";
+/// The same of what a part says, however its protocol writes it down.
+const TEXT_PURPOSE: &str = "gatehouse prompt text";
 
 /// The digests. `None` for a body that cannot be read, which none is that was searched.
 pub(super) fn digests(body: &[u8], key: &MacKey, limits: &Limits) -> Option<Prompt> {
@@ -34,7 +38,7 @@ pub(super) fn digests(body: &[u8], key: &MacKey, limits: &Limits) -> Option<Prom
     let rest: Vec<_> = rest.iter().map(Vec::as_slice).collect();
     let last = messages.len().saturating_sub(MESSAGES);
     Some(Prompt {
-        system: of_any(key, &system),
+        system: of_texts(key, &system).or_else(|| of_any(key, &system)),
         tools: of_any(key, &tools),
         rest: key.mac(PURPOSE, &rest),
         total: messages.len() as u64,
@@ -52,6 +56,38 @@ fn is_part(member: Node<'_>) -> bool {
     member
         .key()
         .is_some_and(|key| parts.contains(&key.as_ref()))
+}
+
+/// The digest of system prompts that are text and nothing else: the same in every protocol.
+fn of_texts(key: &MacKey, nodes: &[Node<'_>]) -> Option<[u8; 32]> {
+    let mut texts = Vec::new();
+    for node in nodes {
+        texts_of(*node, &mut texts)?;
+    }
+    let parts: Vec<_> = texts.iter().map(|text| text.as_bytes()).collect();
+    (!parts.is_empty()).then(|| key.mac(TEXT_PURPOSE, &parts))
+}
+
+/// A string, a list of blocks, or a message that holds one of these. `None` if there is anything else
+/// in it, such as a mark for the provider's cache.
+fn texts_of<'d>(node: Node<'d>, texts: &mut Vec<Cow<'d, str>>) -> Option<()> {
+    match node.kind() {
+        Kind::String => texts.push(node.text()?),
+        Kind::Array => {
+            for block in node.children() {
+                let plain = block.children().count() == 2;
+                let is_text = block.get("type")?.text()? == "text";
+                texts.push(block.get("text").filter(|_| plain && is_text)?.text()?);
+            }
+        }
+        Kind::Object => {
+            let plain = node.children().count() == 2 && node.get("role").is_some();
+            let content = node.get("content").filter(|it| it.kind() != Kind::Object);
+            texts_of(content.filter(|_| plain)?, texts)?;
+        }
+        Kind::Bool | Kind::Null | Kind::Number => return None,
+    }
+    Some(())
 }
 
 fn of_any(key: &MacKey, nodes: &[Node<'_>]) -> Option<[u8; 32]> {
@@ -125,6 +161,41 @@ mod tests {
             change(&|it| it["system"] = "x".into()),
             [false, true, true, true]
         );
+    }
+
+    #[test]
+    fn a_system_prompt_is_the_same_in_either_protocol() {
+        let says = |body: Value| of(&body).system;
+        let openai =
+            |content: Value| says(json!({"messages": [{"role": "system", "content": content}]}));
+        let anthropic = |system: Value| says(json!({ "system": system }));
+        let blocks = || json!([{"type": "text", "text": "Be kind."}]);
+        let text = openai("Be kind.".into());
+        assert!(text.is_some());
+        for same in [
+            openai(blocks()),
+            anthropic("Be kind.".into()),
+            anthropic(blocks()),
+        ] {
+            assert_eq!(same, text);
+        }
+        let cut = json!([{"type": "text", "text": "Be "}, {"type": "text", "text": "kind."}]);
+        let cached =
+            json!([{"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}]);
+        let picture = json!([{"type": "image", "text": "Be kind."}]);
+        let others = [
+            anthropic("Be kind".into()),
+            anthropic(cut),
+            anthropic(cached.clone()),
+            anthropic(picture),
+        ];
+        for (at, other) in others.iter().enumerate() {
+            assert!(other.is_some() && *other != text);
+            assert!(!others[..at].contains(other));
+        }
+        assert_ne!(openai(cached.clone()), anthropic(cached));
+        let named = json!({"messages": [{"role": "system", "content": "Be kind.", "name": "x"}]});
+        assert_ne!(says(named), text);
     }
 
     #[test]
