@@ -2,6 +2,9 @@
 //! log), beside a bare hyper pass-through in the same run. CPU time counts, not wall time: it is
 //! summed over the threads of the side that is measured, from the kernel's own accounting, so that
 //! neither the load generator nor the provider are in it.
+//!
+//! `-- --redis HOST:PORT` keeps the sessions in that Redis, and sends each connection's requests as the
+//! turns of one session.
 
 #![allow(
     clippy::expect_used,
@@ -15,7 +18,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -40,6 +43,9 @@ const CHUNKS: usize = 200;
 /// Requests that got anything but 200.
 static FAILED: AtomicUsize = AtomicUsize::new(0);
 
+/// Whether each connection has a session of its own.
+static IN_SESSIONS: AtomicBool = AtomicBool::new(false);
+
 type Http = Client<HttpConnector, Full<Bytes>>;
 
 /// What is asked for, and how often.
@@ -58,7 +64,9 @@ fn main() {
     let bare = bare_side.block_on(bare(provider));
     let gate_side = runtime("gate");
     let data = tempfile::tempdir().expect("a directory");
-    let config = configuration(data.path().to_owned(), provider);
+    let redis = std::env::args().skip_while(|word| word != "--redis").nth(1);
+    IN_SESSIONS.store(redis.is_some(), Ordering::Relaxed);
+    let config = configuration(data.path().to_owned(), provider, redis.as_deref());
     let mut running = gate_side.block_on(up(config)).expect("a gateway");
     let token = running.take_first_key().expect("a key").expose().clone();
 
@@ -147,6 +155,7 @@ async fn run(address: SocketAddr, token: &str, work: &Load, requests: usize) {
     for _ in 0..CONNECTIONS {
         let (client, body, token) = (client.clone(), work.body.clone(), token.to_owned());
         tracker.spawn(async move {
+            let body = in_session(&client, address, &token, body).await;
             for _ in 0..requests.div_ceil(CONNECTIONS) {
                 let request = Request::builder()
                     .method(Method::POST)
@@ -166,6 +175,33 @@ async fn run(address: SocketAddr, token: &str, work: &Load, requests: usize) {
     }
     tracker.close();
     tracker.wait().await;
+}
+
+/// The body with the id of a session that was just opened, where sessions are asked for; a side that has
+/// none answers otherwise.
+async fn in_session(client: &Http, address: SocketAddr, token: &str, body: Bytes) -> Bytes {
+    if !IN_SESSIONS.load(Ordering::Relaxed) {
+        return body;
+    }
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri(format!("http://{address}/v1/sessions"))
+        .header("authorization", format!("Bearer {token}"))
+        .header("content-type", "application/json")
+        .body(Full::new(Bytes::from_static(b"{}")))
+        .expect("a request");
+    let response = client.request(request).await.expect("a response");
+    let opened = response.into_body().collect().await.expect("a body");
+    let opened: Option<serde_json::Value> = serde_json::from_slice(&opened.to_bytes()).ok();
+    let id = opened.and_then(|opened| opened.get("session_id").cloned());
+    let read = serde_json::from_slice::<serde_json::Map<_, _>>(&body);
+    match (id, read) {
+        (Some(id), Ok(mut members)) => {
+            members.insert("session_id".to_owned(), id);
+            Bytes::from(serde_json::Value::from(members).to_string())
+        }
+        _ => body,
+    }
 }
 
 /// Time on a processor of the threads of this process, in nanoseconds, from the kernel.
@@ -290,10 +326,13 @@ async fn bare(provider: SocketAddr) -> SocketAddr {
     address
 }
 
-fn configuration(data: PathBuf, provider: SocketAddr) -> Config {
+fn configuration(data: PathBuf, provider: SocketAddr, redis: Option<&str>) -> Config {
+    let sessions = redis.map_or_else(String::new, |server| {
+        format!("[sessions]\nstore = \"redis\"\nurl = \"redis://{server}\"\n")
+    });
     let text = format!(
         "config_version = 1\nlisten = \"127.0.0.1:0\"\nadmin_listen = \"127.0.0.1:0\"\ndata_dir = {data:?}\n\
-         [[provider]]\nname = \"openai\"\nprotocol = \"openai\"\nbase_url = \"http://{provider}/v1\"\napi_key = \"env:KEY\"\n"
+         [[provider]]\nname = \"openai\"\nprotocol = \"openai\"\nbase_url = \"http://{provider}/v1\"\napi_key = \"env:KEY\"\n{sessions}"
     );
     let environment = Environment::new(|_| Some("sk-key".to_owned()), PathBuf::new());
     let overrides = Overrides {

@@ -7,6 +7,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod demo;
+pub mod limit;
 pub mod model;
 pub mod pipeline;
 pub mod protocol;

@@ -6,6 +6,7 @@ use super::office::OfficeError;
 use crate::{
     clock::Clock,
     config::{Config, Redis, Store},
+    limit::{EmbeddedMeter, Meter, RedisMeter},
     registry::{Condition, Database, EmbeddedRegistry, Link, RedisRegistry, Registry},
     session::{
         blobs::{Blobs, EmbeddedBlobs, RedisBlobs},
@@ -21,6 +22,7 @@ pub(super) struct Backends {
     pub(super) store: SharedStore,
     pub(super) index: Arc<dyn Index>,
     pub(super) blobs: Arc<dyn Blobs>,
+    pub(super) meter: Arc<dyn Meter>,
     medium: Medium,
 }
 
@@ -47,6 +49,7 @@ impl Backends {
             store: Arc::new(EmbeddedStore::new(file(), clock())),
             index: Arc::new(EmbeddedIndex::new(file(), clock())),
             blobs: Arc::new(EmbeddedBlobs::new(file())),
+            meter: Arc::new(EmbeddedMeter::new(file(), clock())),
             medium: Medium::File(database),
         })
     }
@@ -61,6 +64,7 @@ impl Backends {
             store: Arc::new(RedisStore::new(Arc::clone(&link))),
             index: Arc::new(RedisIndex::new(Arc::clone(&link))),
             blobs: Arc::new(RedisBlobs::new(Arc::clone(&link))),
+            meter: Arc::new(RedisMeter::new(Arc::clone(&link))),
             medium: Medium::Server(link),
         })
     }

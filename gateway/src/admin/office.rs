@@ -20,6 +20,7 @@ use crate::{
     auth::CallerKeys,
     clock::Clock,
     config::{Config, LedgerMode, Store},
+    limit::Budget,
     registry::{Condition, Keyring},
     session::{Journal, Logged, Sessions, store::SharedStore},
 };
@@ -77,6 +78,8 @@ pub struct Office {
     pub callers: Arc<CallerKeys>,
     /// The sessions, brought up to the log.
     pub sessions: Sessions,
+    /// What may be spent, and what has been.
+    pub budget: Budget,
     /// The log, with a stream of this process's own.
     pub book: Book,
     /// Whether the database still takes writes.
@@ -103,6 +106,7 @@ impl Office {
         replay(&sessions, recovery).await?;
         Ok(Self {
             store: vault.backends.condition(),
+            budget: vault.budget(config),
             clock: vault.clock,
             files: Files {
                 backends: vault.backends,

@@ -13,6 +13,7 @@ use crate::{
     auth::{CallerKeys, CallerKeysError},
     clock::{Clock, SystemClock},
     config::{Config, RootKey},
+    limit::Budget,
     registry::{CachePolicy, GATEWAY, Keyring, KeyringError, Registry, Table},
     session::{self, Journal, Sessions, store::SharedStore},
 };
@@ -34,6 +35,9 @@ impl Vault {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let backends = Backends::open(config, &clock).await?;
         let registry = Arc::clone(&backends.registry);
+        if is_emptied(data, &*registry).await? {
+            tracing::warn!("{EMPTIED}");
+        }
         let (root, named) = root_key(config, &*registry).await?;
         let policy = CachePolicy {
             max_age: config.keys.cache_age,
@@ -56,6 +60,13 @@ impl Vault {
             keyring,
             callers,
         })
+    }
+
+    /// What may be spent.
+    pub(super) fn budget(&self, config: &Config) -> Budget {
+        let (meter, keyring) = (&self.backends.meter, &self.keyring);
+        let clock = Arc::clone(&self.clock);
+        Budget::new(Arc::clone(meter), Arc::clone(keyring), clock, config.caps)
     }
 
     /// The sessions; with an `outbox` only for who has the data directory to itself.
@@ -98,6 +109,25 @@ const OTHER_ROOT: &str = "not the root key under which the store's keys are wrap
 const NO_ROOT: &str = "missing, while the store holds keys that are wrapped under it; copy the folder \
                        keys/ of another replica, or of a backup";
 
+const EMPTIED: &str = "there is a root key, or a log of before, but the store holds no key: it was emptied, or is \
+                       another server or another sessions.prefix; the sessions and callers' keys of \
+                       before are not in it";
+
+/// Whether a store that others share holds nothing, though gateways have used it, or another, before: a
+/// root key is made, and a log begun, at the very first start.
+async fn is_emptied(data: &Path, registry: &dyn Registry) -> Result<bool, OfficeError> {
+    let mut is_used = false;
+    for name in ["keys/root", "trust.policy"] {
+        let there = data.join(name).try_exists();
+        is_used |= there.map_err(OfficeError::of("data directory"))?;
+    }
+    if !is_used || !registry.shared() {
+        return Ok(false);
+    }
+    let wrapped = registry.list(Table::TenantKeys, GATEWAY).await;
+    Ok(wrapped.map_err(OfficeError::of("store"))?.is_empty())
+}
+
 /// The root key, and what it is called where it does not fit.
 async fn root_key(
     config: &Config,
@@ -126,4 +156,32 @@ async fn root_file(path: &Path, registry: &dyn Registry) -> Result<FileKeys, Off
         return Err(OfficeError::of("keys/root")(NO_ROOT));
     }
     FileKeys::open_or_create(path).map_err(OfficeError::of("keys/root"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::TestClock;
+    use crate::registry::{
+        Link, RedisRegistry,
+        redis_tests::{Kind, Server},
+    };
+
+    #[tokio::test]
+    async fn a_store_that_has_nothing_for_the_root_key_is_noticed() {
+        let (dir, server) = (tempfile::tempdir().unwrap(), Server::start(Kind::Plain));
+        let link = Arc::new(Link::open(&server.settings()).await.unwrap());
+        let registry: Arc<dyn Registry> = Arc::new(RedisRegistry::new(link));
+        let looks = async || is_emptied(dir.path(), &*registry).await.unwrap();
+        assert!(!looks().await, "the very first start");
+        let root = root_file(&dir.path().join("keys/root"), &*registry).await;
+        let (root, clock) = (Arc::new(root.unwrap()), Arc::new(TestClock::new(0)));
+        let policy = CachePolicy::default();
+        let keyring = Keyring::new(root, Arc::clone(&registry), clock, policy);
+        keyring.tenant(GATEWAY).await.unwrap();
+        assert!(!looks().await);
+        let empty = ::redis::cmd("FLUSHALL");
+        empty.exec(&mut server.admin()).unwrap();
+        assert!(looks().await);
+    }
 }

@@ -34,8 +34,8 @@ pub struct Admitted<'a> {
     pub redaction: Redaction<'a>,
     /// Digests of the prompt's parts, where the configuration asks for them.
     pub prompt: Option<Prompt>,
-    /// Micro-USD set aside for the exchange, where a budget applies.
-    pub reserved_uusd: Option<u64>,
+    /// Tokens set aside for the exchange.
+    pub reserved_tokens: u64,
     /// Where the request goes.
     pub upstream: Upstream<'a>,
     /// The key that seals the session's state.
@@ -79,11 +79,10 @@ impl Admitted<'_> {
         if let Some(prompt) = &self.prompt {
             draft.put().object("prompt", |object| prompt.write(object));
         }
-        if let Some(reserved) = self.reserved_uusd {
-            draft
-                .put()
-                .object("budget", |b| _ = b.integer("reserved_uusd", reserved));
-        }
+        let reserved = self.reserved_tokens.min(MAX_INTEGER);
+        draft
+            .put()
+            .object("budget", |b| _ = b.integer("reserved_tokens", reserved));
         let up = self.upstream;
         let words = [
             ("provider", Some(up.provider)),
@@ -114,8 +113,8 @@ pub struct Settled<'a> {
     pub attempts: u64,
     /// What the provider counted.
     pub usage: Usage,
-    /// Micro-USD finally charged, where a budget applies.
-    pub settled_uusd: Option<u64>,
+    /// What was charged in the end; `None` if nobody can say, so that what was set aside stands.
+    pub budget: Option<Charged>,
     /// What was found in, masked in and restored into the reply.
     pub reply: Reply<'a>,
     /// The change of phase that the model proposed.
@@ -124,6 +123,30 @@ pub struct Settled<'a> {
     pub upstream_digest: Option<[u8; 32]>,
     /// From the admission to this record, in microseconds.
     pub duration_us: u64,
+}
+
+/// What an exchange was charged with, in the place of what was set aside for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Charged {
+    /// Tokens of all kinds.
+    pub tokens: u64,
+    /// Whether they are an upward estimate, for want of the provider's own count.
+    pub estimated: bool,
+    /// Tokens that the meter lacked when the exchange was admitted, though they had been spent.
+    pub missing: u64,
+}
+
+impl Charged {
+    fn write(self, budget: &mut Builder) {
+        budget.integer("settled_tokens", self.tokens.min(MAX_INTEGER));
+        if self.estimated {
+            budget.text("basis", "estimate");
+        } else {
+            budget.text("basis", "usage");
+        }
+        let missing = Some(self.missing.min(MAX_INTEGER)).filter(|missing| *missing > 0);
+        budget.some_integer("missing_tokens", missing);
+    }
 }
 
 /// How an exchange ended.
@@ -241,10 +264,8 @@ impl Settled<'_> {
             .text("ending", self.ending.word())
             .integer("attempts", self.attempts);
         draft.put().object("use", |object| self.usage.write(object));
-        if let Some(settled) = self.settled_uusd {
-            draft
-                .put()
-                .object("budget", |b| _ = b.integer("settled_uusd", settled));
+        if let Some(charged) = self.budget {
+            draft.put().object("budget", |b| charged.write(b));
         }
         draft.put().object("reply", |reply| self.reply.write(reply));
         self.phase.iter().for_each(|it| it.write(&mut draft));

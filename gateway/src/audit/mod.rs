@@ -20,7 +20,8 @@ mod tests;
 
 pub use book::{Book, BookError, LedgerClock, Unconfirmed};
 pub use exchange::{
-    Absent, Admitted, Destination, Ending, Refused, Reply, Restored, Settled, Upstream, Usage,
+    Absent, Admitted, Charged, Destination, Ending, Refused, Reply, Restored, Settled, Upstream,
+    Usage,
 };
 pub use gatehouse_ledger::event::Event;
 pub use operation::{AdminAction, AdminChange, AuthDeny, ConfigSnapshot, PolicyLoad};

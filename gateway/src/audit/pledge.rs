@@ -91,7 +91,7 @@ impl Pledge {
             // Whether the provider was reached is not known.
             attempts: 1,
             usage: Usage::default(),
-            settled_uusd: None,
+            budget: None,
             reply: Reply {
                 visited: 0,
                 masked: &BTreeMap::new(),

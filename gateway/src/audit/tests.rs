@@ -59,7 +59,7 @@ fn admitted<'a>(model: &'a str, found: &'a BTreeMap<Label, u32>) -> Admitted<'a>
             output: [6; 32],
         },
         prompt: None,
-        reserved_uusd: None,
+        reserved_tokens: 4321,
         upstream: Upstream {
             provider: "openai",
             api: "openai_chat",
@@ -90,6 +90,7 @@ fn an_admission_as_the_format_has_it() {
             r#""policy":"sha256:{}","build":"sha256:{}","cfg":"sha256:{}","limit_us":600000000,"continuity":"sent","#,
             r#""red":{{"status":"done","visited":5,"checked":4,"skipped":3,"unvisited":0,"#,
             r#""rules":"sha256:{}","found":[{{"label":"EMAIL","n":2}}],"in_h":"{}","out_h":"{}"}},"#,
+            r#""budget":{{"reserved_tokens":4321}},"#,
             r#""up":{{"provider":"openai","api":"openai_chat","model":"gpt-4o"}},"#,
             r#""st":{{"kid":"sk_1","kc":"00ff","alg":"A256GCM"}}}}"#
         ),
@@ -134,7 +135,11 @@ fn a_settlement_says_what_went_where() {
                 input: Some(9),
                 ..Usage::default()
             },
-            settled_uusd: None,
+            budget: Some(Charged {
+                tokens: 12,
+                estimated: true,
+                missing: 0,
+            }),
             reply: Reply {
                 visited: 2,
                 masked: &masked,
@@ -150,6 +155,7 @@ fn a_settlement_says_what_went_where() {
     let shown = text(&settled(&restored).unwrap());
     assert!(shown.ends_with(concat!(
         r#""status":200,"up_status":200,"ending":"caller_gone","attempts":1,"use":{"in_tokens":9},"#,
+        r#""budget":{"settled_tokens":12,"basis":"estimate"},"#,
         r#""reply":{"visited":2,"masked":[{"label":"IBAN","n":1}],"restored":[{"to":"tool","#,
         r#""tool":"send_mail","label":"EMAIL","n":3}],"unresolved":0},"duration_us":1234}"#
     )));

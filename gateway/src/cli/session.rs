@@ -8,7 +8,7 @@ use super::{
 use crate::{
     admin::{Answer, Request},
     clock::rfc3339,
-    session::{SessionView, is_reference},
+    session::{SessionView, Spend, is_reference},
 };
 
 #[derive(clap::Subcommand)]
@@ -127,11 +127,17 @@ fn show(it: Show, output: &mut Output) -> Result<(), Failure> {
         ("ends at the latest", rfc3339(session.absolute_us)),
         ("steps", session.steps.to_string()),
         ("records", session.records.to_string()),
+        ("tokens", tokens(session.spend)),
         ("key", session.kid),
     ] {
         output.line(&format!("{name:<20}{value}"))?;
     }
     Ok(())
+}
+
+/// What counts as spent; a later release may count what this one cannot read.
+fn tokens(spend: Option<Spend>) -> String {
+    spend.map_or_else(|| "?".to_owned(), |spend| spend.tokens().to_string())
 }
 
 fn done(answer: Answer) -> Result<(), Failure> {

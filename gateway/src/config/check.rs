@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::fault::Faults;
 use super::load::{Environment, Overrides};
+use super::raw::RawTimeouts;
 use super::raw::{Raw, RawFormat, RawLedger, RawLevel, RawLimits, RawLog, RawMode, RawSessions};
-use super::raw::{RawOnBusy, RawTimeouts};
 use super::{Config, Ledger, LedgerMode, Limits, Log, OnBusy, Redaction, Sessions, Timeouts};
 use super::{tree, value};
 
@@ -19,6 +19,7 @@ const LISTEN: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
 pub(super) const ADMIN_LISTEN: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8081);
+const SHORTEST_LEASE: Duration = Duration::from_secs(1);
 const DATA_DIR: &str = "gatehouse-data";
 
 /// One check of one configuration: collects faults on the way.
@@ -94,6 +95,7 @@ impl<'e> Check<'e> {
         let data_dir = self.data_dir(raw.data_dir.as_deref(), overrides);
         let timeouts = self.timeouts(&raw.timeouts);
         let limits = self.limits(&raw.limits);
+        let caps = self.caps(&raw.limits);
         let sessions = self.sessions(&raw.sessions);
         let pins = self.pins(&raw.pin);
         let phases = self.phases(raw.sessions.phases.as_ref());
@@ -119,6 +121,7 @@ impl<'e> Check<'e> {
                 pins,
                 timeouts,
                 limits,
+                caps,
                 sessions,
                 phases: Arc::new(phases),
                 store,
@@ -251,11 +254,7 @@ impl<'e> Check<'e> {
             idle: self.duration("sessions.idle", raw.idle.as_deref(), or.idle),
             absolute: self.duration("sessions.absolute", raw.absolute.as_deref(), or.absolute),
             lease: self.duration("sessions.lease", raw.lease.as_deref(), or.lease),
-            on_busy: match raw.on_busy {
-                Some(RawOnBusy::Interrupt) => OnBusy::Interrupt,
-                Some(RawOnBusy::Queue) | None => OnBusy::Queue,
-                Some(RawOnBusy::Reject) => OnBusy::Reject,
-            },
+            on_busy: self.on_busy(raw.on_busy.as_ref()),
             wait: self.duration("sessions.wait", raw.wait.as_deref(), or.wait),
             continuity: raw.continuity.unwrap_or(or.continuity),
             require_session: raw.require_session.unwrap_or(or.require_session),
@@ -264,7 +263,24 @@ impl<'e> Check<'e> {
             self.faults
                 .add("sessions.absolute", "is shorter than sessions.idle");
         }
+        // It is renewed three times within it, over a network, beside all other work.
+        if sessions.lease < SHORTEST_LEASE {
+            self.faults.add("sessions.lease", "must be at least 1s");
+        }
         sessions
+    }
+
+    fn on_busy(&mut self, raw: Option<&toml::Value>) -> OnBusy {
+        match raw.map(toml::Value::as_str) {
+            None | Some(Some("queue")) => OnBusy::Queue,
+            Some(Some("interrupt")) => OnBusy::Interrupt,
+            Some(Some("reject")) => OnBusy::Reject,
+            Some(_) => {
+                let message = "must be \"queue\", \"reject\" or \"interrupt\"";
+                self.faults.add("sessions.on_busy", message);
+                OnBusy::Queue
+            }
+        }
     }
 
     fn ledger(&mut self, raw: &RawLedger) -> Ledger {

@@ -5,6 +5,7 @@
 //! `load` is the one place where the environment and other files are read, but for those of `tls`,
 //! which are read again while the gateway runs.
 
+mod caps;
 mod check;
 mod fault;
 mod keys;
@@ -30,6 +31,7 @@ use gatehouse_envelope::secret::Secret;
 use gatehouse_redactor::{Engine, Policies};
 use http::Uri;
 
+pub use caps::Caps;
 pub use fault::{Fault, Faults};
 pub use keys::{Keys, Kms, RootKey};
 pub use load::{Environment, Overrides};
@@ -63,6 +65,8 @@ pub struct Config {
     pub timeouts: Timeouts,
     /// How large anything may be.
     pub limits: Limits,
+    /// What may be spent.
+    pub caps: Caps,
     /// How long sessions live, and how their turns wait for each other.
     pub sessions: Sessions,
     /// The phases that sessions go through.

@@ -35,7 +35,12 @@ impl Check<'_> {
                                and begin with a letter or digit";
                 self.faults.add(format!("{path}.next.{phase}"), message);
             }
-            self.known(&format!("{path}.next.{phase}"), raw, next);
+            let path = format!("{path}.next.{phase}");
+            if next.contains(phase) {
+                let message = "names itself: a session that stays where it is changes no phase";
+                self.faults.add(&path, message);
+            }
+            self.known(&path, raw, next);
         }
         match &raw.initial {
             Some(initial) => {
@@ -60,7 +65,11 @@ impl Check<'_> {
 
     /// Every phase has its own line, so that a misspelt one is no phase that nothing leaves.
     fn known(&mut self, path: &str, raw: &RawPhases, named: &[String]) {
-        for phase in named {
+        for (at, phase) in named.iter().enumerate() {
+            if named.iter().take(at).any(|earlier| earlier == phase) {
+                self.faults.add(path, format!("names \"{phase}\" twice"));
+                continue;
+            }
             if !raw.next.contains_key(phase) {
                 let message =
                     format!("names \"{phase}\", which sessions.phases.next does not list");

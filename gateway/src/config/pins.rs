@@ -25,7 +25,16 @@ pub fn pinned<'p>(pins: &'p [Pin], model: &str) -> &'p [(&'static str, String)] 
 impl Check<'_> {
     pub(super) fn pins(&mut self, raw: &[RawPin]) -> Vec<Pin> {
         let entries = raw.iter().enumerate();
-        entries.map(|(at, entry)| self.pin(at, entry)).collect()
+        let pins: Vec<Pin> = entries.map(|(at, entry)| self.pin(at, entry)).collect();
+        for (at, pin) in pins.iter().enumerate() {
+            let earlier = || pins.iter().take(at).flat_map(|pin| &pin.models);
+            let is_reached = |glob: &Glob| !earlier().any(|other| other.covers(glob));
+            if !pin.models.is_empty() && !pin.models.iter().any(is_reached) {
+                let message = "is never reached: earlier entries take all of its models";
+                self.faults.add(format!("pin[{at}].models"), message);
+            }
+        }
+        pins
     }
 
     fn pin(&mut self, at: usize, raw: &RawPin) -> Pin {
@@ -51,10 +60,10 @@ impl Check<'_> {
         }
         if members.is_empty() {
             let message = "pins nothing; write temperature or seed";
-            self.faults.add(path, message);
+            self.faults.add(&path, message);
         }
         Pin {
-            models: raw.models.iter().map(|glob| Glob::new(glob)).collect(),
+            models: self.globs(&path, &raw.models),
             members,
         }
     }

@@ -113,7 +113,7 @@ impl Check<'_> {
         Some(Provider {
             name,
             protocol,
-            models: globs(&raw.models),
+            models: self.globs(path, &raw.models),
             base_url,
             api_key,
         })
@@ -126,7 +126,7 @@ impl Check<'_> {
                 self.faults.add(format!("{path}.{key}"), message);
             }
         }
-        let models = globs(&raw.models);
+        let models = self.globs(path, &raw.models);
         Provider {
             name,
             protocol: Protocol::Echo,
@@ -134,6 +134,15 @@ impl Check<'_> {
             base_url: None,
             api_key: None,
         }
+    }
+
+    /// The patterns of `models` in the section at `path`.
+    pub(super) fn globs(&mut self, path: &str, models: &[String]) -> Vec<Glob> {
+        if models.iter().any(String::is_empty) {
+            let message = "holds an empty pattern, which no model's name matches";
+            self.faults.add(format!("{path}.models"), message);
+        }
+        models.iter().map(|pattern| Glob::new(pattern)).collect()
     }
 
     fn base_url(&mut self, path: &str, raw: &RawProvider, official: &str) -> Option<Uri> {
@@ -146,10 +155,6 @@ impl Check<'_> {
             }
         }
     }
-}
-
-fn globs(models: &[String]) -> Vec<Glob> {
-    models.iter().map(|pattern| Glob::new(pattern)).collect()
 }
 
 /// An address to put the protocol's paths behind. Messages never quote it: it may hold a secret.

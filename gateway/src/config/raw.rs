@@ -58,7 +58,7 @@ pub(super) struct RawPin {
 }
 
 #[derive(Clone, Copy, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "must be a number, without quotes")]
 pub(super) enum RawNumber {
     Integer(i64),
     Float(f64),
@@ -94,6 +94,11 @@ pub(super) struct RawLimits {
     pub(super) event: Option<String>,
     pub(super) connections: Option<i64>,
     pub(super) connections_per_ip: Option<i64>,
+    pub(super) max_tokens_per_session: Option<i64>,
+    pub(super) max_tokens_per_key_and_day: Option<i64>,
+    pub(super) max_tokens_per_tenant_and_day: Option<i64>,
+    pub(super) warn_at_percent: Option<i64>,
+    pub(super) assumed_answer_tokens: Option<i64>,
 }
 
 #[derive(Default, Deserialize)]
@@ -112,7 +117,8 @@ pub(super) struct RawSessions {
     pub(super) idle: Option<String>,
     pub(super) absolute: Option<String>,
     pub(super) lease: Option<String>,
-    pub(super) on_busy: Option<RawOnBusy>,
+    /// Any value, so that a wrong one gets an answer in words.
+    pub(super) on_busy: Option<toml::Value>,
     pub(super) wait: Option<String>,
     pub(super) continuity: Option<bool>,
     pub(super) require_session: Option<bool>,
@@ -127,16 +133,8 @@ pub(super) struct RawPhases {
     pub(super) by_model: Vec<String>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum RawOnBusy {
-    Interrupt,
-    Queue,
-    Reject,
-}
-
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "must be a URL or a list of URLs")]
 pub(super) enum RawUrls {
     One(String),
     Several(Vec<String>),

@@ -388,7 +388,7 @@ fn parameters_are_pinned_for_the_models_of_the_first_entry_that_fits() {
     let half = ("temperature", "0.5".to_owned());
     assert_eq!(members("a-1"), [half, ("seed", "7".to_owned())]);
     assert_eq!(members("b"), [("temperature", "0".to_owned())]);
-    let wrong = "[[pin]]\nmodels = []\n[[pin]]\nmodels = ['a']\ntemperature = 3\n[[pin]]\nmodels = ['a']\ntemperature = -0.1\n";
+    let wrong = "[[pin]]\nmodels = []\n[[pin]]\nmodels = ['a']\ntemperature = 3\n[[pin]]\nmodels = ['b']\ntemperature = -0.1\n";
     let found = faults(&format!("{MINIMAL}{wrong}"));
     for path in [
         "pin[0].models",
@@ -402,4 +402,101 @@ fn parameters_are_pinned_for_the_models_of_the_first_entry_that_fits() {
         );
     }
     assert_eq!(found.len(), 4);
+}
+
+#[test]
+fn what_can_have_no_effect_is_a_fault() {
+    let with = |rest: &str| faults(&format!("{MINIMAL}{rest}"));
+    assert_eq!(
+        with("models = ['gpt-*', '']\n"),
+        ["provider[0].models: holds an empty pattern, which no model's name matches"]
+    );
+    assert_eq!(
+        with("[sessions]\nlease = '1ms'\n"),
+        ["sessions.lease: must be at least 1s"]
+    );
+    let phases = "initial = 'a'\nby_model = ['b', 'b']\nnext = { a = ['a', 'b', 'b'], b = [] }";
+    assert_eq!(
+        with(&format!("[sessions.phases]\n{phases}")),
+        [
+            "sessions.phases.next.a: names itself: a session that stays where it is changes no phase",
+            "sessions.phases.next.a: names \"b\" twice",
+            "sessions.phases.by_model: names \"b\" twice",
+        ]
+    );
+    let pin = |models: &str| format!("[[pin]]\nmodels = {models}\nseed = 1\n");
+    let pins = ["['gpt-*']", "['gpt-4*', 'o3']", "['gpt-4*', 'o3']", "['']"].map(pin);
+    assert_eq!(
+        with(&pins.concat()),
+        [
+            "pin[3].models: holds an empty pattern, which no model's name matches",
+            "pin[2].models: is never reached: earlier entries take all of its models",
+        ]
+    );
+}
+
+#[test]
+fn a_value_of_the_wrong_kind_is_told_what_to_be() {
+    let with = |rest: &str| faults(&format!("{MINIMAL}{rest}"));
+    for busy in ["3", "'wait'", "['queue']"] {
+        assert_eq!(
+            with(&format!("[sessions]\non_busy = {busy}\n")),
+            ["sessions.on_busy: must be \"queue\", \"reject\" or \"interrupt\""]
+        );
+    }
+    assert_eq!(
+        with("[[pin]]\nmodels = ['a']\nseed = 1\ntemperature = '0'\n"),
+        ["pin[0].temperature: must be a number, without quotes"]
+    );
+    assert_eq!(
+        with("[sessions]\nstore = 'redis'\nurl = 6379\n")
+            .first()
+            .map(String::as_str),
+        Some("sessions.url: must be a URL or a list of URLs")
+    );
+}
+
+#[test]
+fn caps_are_tokens_and_there_are_none_unless_they_are_written() {
+    let with = |limits: &str| format!("{MINIMAL}[limits]\n{limits}");
+    let caps = |text: &str| parse(text).unwrap_or_else(|faults| panic!("{faults}")).caps;
+    assert_eq!(caps(MINIMAL), Caps::default());
+    assert_eq!(Caps::default().session_tokens, None);
+    let written = "max_tokens_per_session = 1\nmax_tokens_per_key_and_day = 2\n\
+                   max_tokens_per_tenant_and_day = 3\nwarn_at_percent = 100\nassumed_answer_tokens = 4\n";
+    let expected = Caps {
+        session_tokens: Some(1),
+        key_tokens_per_day: Some(2),
+        tenant_tokens_per_day: Some(3),
+        warn_percent: 100,
+        assumed_answer_tokens: 4,
+    };
+    assert_eq!(caps(&with(written)), expected);
+    // A cap of nothing, or of less, is a mistake and not a way to say "none".
+    for (line, path) in [
+        (
+            "max_tokens_per_session = 0",
+            "limits.max_tokens_per_session: ",
+        ),
+        (
+            "max_tokens_per_key_and_day = -1",
+            "limits.max_tokens_per_key_and_day: ",
+        ),
+        (
+            "max_tokens_per_tenant_and_day = 9007199254740992",
+            "limits.max_tokens_per_tenant_and_day: ",
+        ),
+        ("warn_at_percent = 0", "limits.warn_at_percent: "),
+        ("warn_at_percent = 101", "limits.warn_at_percent: "),
+        (
+            "assumed_answer_tokens = 0",
+            "limits.assumed_answer_tokens: ",
+        ),
+    ] {
+        let found = faults(&with(line));
+        assert!(
+            found.len() == 1 && found[0].starts_with(path),
+            "{line}: {found:?}"
+        );
+    }
 }

@@ -85,6 +85,13 @@ impl Glob {
         &self.0
     }
 
+    /// Whether whatever `other` matches is certainly matched by this one: nothing in it but `*` can
+    /// stand for the `*` and `?` of the other.
+    #[must_use]
+    pub(super) fn covers(&self, other: &Glob) -> bool {
+        self == other || (!self.0.contains('?') && self.matches(&other.0))
+    }
+
     /// Whether the whole of `name` fits. Takes time proportional to pattern × name at worst:
     /// only the last `*` is ever tried again.
     #[must_use]
@@ -198,6 +205,27 @@ mod tests {
                 Glob::new(pattern).matches(name),
                 fits,
                 "{pattern} on {name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_glob_covers_what_it_matches_whatever_stands_for_the_stars() {
+        let cases = [
+            ("*", "gpt-*", true),
+            ("gpt-*", "gpt-4*", true),
+            ("gpt-*", "gpt-?", true),
+            ("a?", "a?", true),
+            ("a?", "a*", false),
+            ("?*", "*", false),
+            ("gpt-4*", "gpt-*", false),
+            ("gpt-4", "gpt-*", false),
+        ];
+        for (one, other, covers) in cases {
+            assert_eq!(
+                Glob::new(one).covers(&Glob::new(other)),
+                covers,
+                "{one} over {other}"
             );
         }
     }

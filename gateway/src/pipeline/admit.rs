@@ -1,4 +1,5 @@
-//! The fifth stage: the log and the session's store take the request before a provider sees it.
+//! The sixth stage: the log, the session's store and the meter take the request before a provider sees
+//! it.
 
 use std::sync::Arc;
 
@@ -8,8 +9,9 @@ use gatehouse_redactor::Vault;
 use super::Gateway;
 use super::inbound::Head;
 use super::prompt;
-use super::refuse::{People, Refusal, book_refusal, held_refusal, session_refusal};
-use super::screen::{Parts, Screened};
+use super::refuse::{People, Refusal, book_refusal, budget_refusal, held_refusal, session_refusal};
+use super::reserve::Funded;
+use super::screen::Parts;
 use super::unsent::{Unsent, unsent_refusal};
 use crate::audit::{
     Admitted as Record, Event, Pledge, Prompt, Redaction, Refused, StateKey, Upstream,
@@ -17,10 +19,11 @@ use crate::audit::{
 use crate::auth::Caller;
 use crate::clock;
 use crate::config::Provider;
+use crate::limit::{Denied, Hold, Warning};
 use crate::protocol::{Facts, Protocol};
 use crate::provider;
 use crate::reject::{Code, Rejection};
-use crate::session::{Continuity, Offer, Turn};
+use crate::session::{Continuity, Fate, Funds, Offer, SessionError, Spend, Turn, Unadmitted};
 
 /// A request that the log holds.
 pub(super) struct Admitted {
@@ -32,19 +35,22 @@ pub(super) struct Admitted {
     body: Bytes,
     provider: Arc<Provider>,
     pledge: Pledge,
+    hold: Hold,
 }
 
 impl Gateway {
-    /// Writes `exchange.admitted`, durable when this returns, and the session's new state.
+    /// Writes `exchange.admitted`, durable when this returns, and the session's new state, and sets aside
+    /// what the exchange may cost.
     pub(super) async fn admit(
         &self,
         protocol: &dyn Protocol,
-        request: Screened,
+        request: Funded,
     ) -> Result<Admitted, Box<Refusal>> {
-        let mut parts = request.into_parts();
-        let (provider, mut offer) = match self.event(protocol, &parts).await {
+        let (mut parts, hold) = request.into_parts();
+        let (provider, offer) = match self.event(protocol, &parts, hold.amount()).await {
             Ok(found) => found,
             Err(rejection) => {
+                parts.turn.state_mut().settle_spend(Spend::default());
                 let (head, caller, turn) = (parts.head, parts.caller, parts.turn);
                 return Err(held_refusal(head, caller, turn, rejection));
             }
@@ -55,14 +61,13 @@ impl Gateway {
         let state = parts.turn.state_mut();
         state.vault = parts.vault.to_bytes().into();
         state.steps += 1;
-        let subject = parts.head.subject(parts.turn.reference());
-        let id = parts.head.id.as_str();
-        let mut pledge = Pledge::new(self.book.clone(), id, subject.session, subject.trace);
-        // For the next process, if this one dies in between.
-        let shared = parts.turn.is_shared();
-        offer.closing = shared.then(|| pledge.closing().ok()).flatten();
-        let admitted = parts.turn.admit(offer, || pledge.begins()).await;
-        pledge.also_ends(parts.turn.exchange_end());
+        let written = Box::pin(self.write(&mut parts, hold, offer)).await;
+        let (pledge, hold) = match written.outcome {
+            Ok(()) => (written.pledge, written.hold),
+            Err(unwritten) => {
+                return Err(unwritten.refusal(parts, written.pledge, written.hold));
+            }
+        };
         let Parts {
             head,
             caller,
@@ -72,27 +77,45 @@ impl Gateway {
             body,
             ..
         } = parts;
-        match admitted {
-            Ok(()) => Ok(Admitted {
-                head,
-                caller,
-                facts,
-                vault: restorable(vault, &turn, &body),
-                turn,
-                body,
-                provider,
-                pledge,
-            }),
-            // Nothing is sent. What the log has of it is settled once the caller has been told.
-            Err(unadmitted) => {
-                let rejection = session_refusal(&unadmitted.error);
-                // Of a turn that was overtaken, or could not be written down, there is no record yet.
-                let recorded = unadmitted.noted;
-                let unsent = Unsent::new(turn, pledge, unadmitted.fate, rejection.status());
-                let mut refusal = unsent_refusal(head, caller, unsent, rejection);
-                refusal.recorded = recorded;
-                Err(refusal)
-            }
+        Ok(Admitted {
+            head,
+            caller,
+            facts,
+            vault: restorable(vault, &turn, &body),
+            turn,
+            body,
+            provider,
+            pledge,
+            hold,
+        })
+    }
+
+    /// The record, the state and what is set aside, all of them or an error.
+    async fn write(&self, parts: &mut Parts, mut hold: Hold, mut offer: Offer) -> Written {
+        let subject = parts.head.subject(parts.turn.reference());
+        let id = parts.head.id.as_str();
+        let mut pledge = Pledge::new(self.book.clone(), id, subject.session, subject.trace);
+        // For the next process, if this one dies in between.
+        let shared = parts.turn.is_shared();
+        offer.closing = shared.then(|| pledge.closing().ok()).flatten();
+        let mut denied = None;
+        let funds = Funds {
+            first: hold.may_be_refused(),
+            set_aside: async {
+                let reserved = hold.reserve().await;
+                reserved.map_err(|why| {
+                    denied = Some(why);
+                    SessionError::Unfunded
+                })
+            },
+        };
+        let admitted = parts.turn.admit_with(offer, funds, || pledge.begins());
+        let admitted = admitted.await;
+        pledge.also_ends(parts.turn.exchange_end());
+        Written {
+            pledge,
+            hold,
+            outcome: admitted.map_err(|unadmitted| Unwritten { unadmitted, denied }),
         }
     }
 
@@ -102,6 +125,7 @@ impl Gateway {
         &self,
         protocol: &dyn Protocol,
         parts: &Parts,
+        reserved_tokens: u64,
     ) -> Result<(Arc<Provider>, Offer), Rejection> {
         let Parts {
             head,
@@ -128,7 +152,7 @@ impl Gateway {
             continuity: turn.continuity().word(),
             redaction: redaction(self, parts),
             prompt: self.prompt(&parts.body, turn),
-            reserved_uusd: None,
+            reserved_tokens,
             upstream: Upstream {
                 provider: &provider.name,
                 api: protocol.api(),
@@ -149,6 +173,44 @@ impl Gateway {
             ..event.into()
         };
         Ok((Arc::clone(provider), offer))
+    }
+}
+
+/// What came of an admission.
+struct Written {
+    pledge: Pledge,
+    hold: Hold,
+    outcome: Result<(), Unwritten>,
+}
+
+/// Why it did not come to one.
+struct Unwritten {
+    unadmitted: Unadmitted,
+    /// Why nothing was set aside, if that is it.
+    denied: Option<Denied>,
+}
+
+impl Unwritten {
+    /// Nothing is sent. What the log has of it is settled once the caller has been told.
+    fn refusal(self, parts: Parts, pledge: Pledge, hold: Hold) -> Box<Refusal> {
+        let Unadmitted { error, fate, noted } = self.unadmitted;
+        let (head, caller, mut turn) = (parts.head, parts.caller, parts.turn);
+        let rejection = match (&error, &self.denied) {
+            (SessionError::Unfunded, Some(denied)) => budget_refusal(denied),
+            (error, _) => session_refusal(error),
+        };
+        if matches!((&error, &fate), (SessionError::Unfunded, Fate::Absent)) {
+            // There is nothing that would have to be settled, and the turn has reached nobody.
+            let state = turn.state_mut();
+            state.settle_spend(Spend::default());
+            state.steps = state.steps.saturating_sub(1);
+            return held_refusal(head, caller, turn, rejection);
+        }
+        let unsent = Unsent::new(turn, pledge, hold, fate, rejection.status());
+        let mut refusal = unsent_refusal(head, caller, unsent, rejection);
+        // Of a turn that was overtaken, or could not be written down, there is no record yet.
+        refusal.recorded = noted;
+        refusal
     }
 }
 
@@ -217,9 +279,15 @@ pub(super) struct Ready {
     pub(super) body: Bytes,
     pub(super) provider: Arc<Provider>,
     pub(super) pledge: Pledge,
+    pub(super) hold: Hold,
 }
 
 impl Admitted {
+    /// A cap that the exchange comes near to.
+    pub(super) fn warning(&self) -> Option<Warning> {
+        self.hold.warning()
+    }
+
     /// The request in its parts, for the next stage.
     pub(super) fn into_parts(self) -> Ready {
         let Self {
@@ -231,6 +299,7 @@ impl Admitted {
             body,
             provider,
             pledge,
+            hold,
         } = self;
         Ready {
             head,
@@ -241,6 +310,7 @@ impl Admitted {
             body,
             provider,
             pledge,
+            hold,
         }
     }
 }

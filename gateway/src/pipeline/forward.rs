@@ -1,4 +1,4 @@
-//! The sixth stage: a provider sees the request. From here on every ending is a settled record, so
+//! The seventh stage: a provider sees the request. From here on every ending is a settled record, so
 //! a failure is an outcome, not an error.
 
 use std::sync::Arc;
@@ -34,6 +34,7 @@ impl Gateway {
             body,
             provider,
             pledge,
+            hold,
         } = request.into_parts();
         let timeouts = self.config.timeouts;
         let deadline = head.started + timeouts.exchange;
@@ -61,16 +62,16 @@ impl Gateway {
             progress.replying();
         }
         let trace = head.trace.as_ref().and_then(|trace| trace.bytes());
-        let (request, started) = (head.id, head.started);
         let admitted = relay::Admitted {
-            request,
+            request: head.id,
             trace,
             facts,
             turn,
             vault,
-            started,
+            started: head.started,
             deadline,
             pledge,
+            hold,
             progress: Arc::new(progress),
         };
         Forwarded {

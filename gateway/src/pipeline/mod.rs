@@ -1,5 +1,5 @@
-//! The life of a request, top to bottom: authenticate, receive, bind, screen, admit, forward,
-//! relay. Each step returns a type that only its own module can build, so that nothing unscreened
+//! The life of a request, top to bottom: authenticate, receive, bind, screen, reserve, admit,
+//! forward, relay. Each step returns a type that only its own module can build, so that nothing unscreened
 //! or unlogged reaches a provider is a matter of types.
 
 mod admit;
@@ -11,6 +11,7 @@ mod inbound;
 mod prompt;
 mod receive;
 mod refuse;
+mod reserve;
 mod screen;
 mod unsent;
 
@@ -30,6 +31,7 @@ use crate::audit::Book;
 use crate::auth::{Authenticator, Denials};
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::limit::Budget;
 use crate::model::Verdicts;
 use crate::protocol::Protocol;
 use crate::provider::Upstream;
@@ -48,6 +50,8 @@ pub struct Gateway {
     pub denials: Arc<Denials>,
     /// The sessions.
     pub sessions: Sessions,
+    /// What may be spent, and what has been.
+    pub budget: Budget,
     /// The audit log.
     pub book: Book,
     /// The way to the providers.
@@ -123,7 +127,9 @@ impl Gateway {
         };
         let request = self.bind(protocol, request, &document).await?; // caller → session
         let request = self.screen(protocol, request, &document)?; // no text left that may not leave
-        let request = self.admit(protocol, request).await?; // the log took it
+        let request = self.reserve(request).await?; // what it may cost at the worst
+        let request = self.admit(protocol, request).await?; // set aside; the log took it
+        slot.warn(request.warning());
         let request = self.forward(protocol, request, slot).await; // only now a provider sees it
         Ok(self.relay(protocol, request)) // restore; then settle, persist, record
     }

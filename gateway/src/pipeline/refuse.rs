@@ -13,6 +13,7 @@ use super::inbound::{Head, Inbound};
 use super::unsent::Unsent;
 use crate::audit::{Absent, BookError, BuildError, Refused, Source, Subject, Who};
 use crate::auth::Caller;
+use crate::limit::Denied;
 use crate::reject::{Code, Rejection};
 use crate::screen;
 use crate::session::{Absence, Offer, SessionError, Turn};
@@ -180,7 +181,23 @@ pub(super) fn session_refusal(error: &SessionError) -> Rejection {
             Code::SessionUnavailable
         }
         SessionError::Log => Code::AuditUnavailable,
+        SessionError::Unfunded => Code::BudgetUnavailable,
     })
+}
+
+/// What a caller is told where nothing may be spent, or nobody can say whether it may.
+pub(super) fn budget_refusal(denied: &Denied) -> Rejection {
+    match denied {
+        Denied::Capped { scope, cap, used } => {
+            let scope = scope.word();
+            let detail = format!("{used} of {cap} tokens of this {scope} are spent or set aside");
+            Rejection::new(Code::BudgetExceeded).detail(detail)
+        }
+        Denied::Unavailable(error) => {
+            tracing::error!(%error, "nothing could be set aside");
+            Code::BudgetUnavailable.into()
+        }
+    }
 }
 
 /// What a caller is told when the log fails.

@@ -9,15 +9,17 @@ use http::StatusCode;
 
 use super::inbound::Head;
 use super::refuse::{Refusal, refusal};
-use crate::audit::{Ending, Pledge, Reply, Settled, Usage};
+use crate::audit::{Charged, Ending, Pledge, Reply, Settled, Usage};
 use crate::auth::Caller;
+use crate::limit::Hold;
 use crate::reject::Rejection;
-use crate::session::{Fate, Offer, Turn};
+use crate::session::{Fate, Offer, Spend, Turn};
 
 /// What is left of such a request once its caller has been told.
 pub(super) struct Unsent {
     turn: Turn,
     pledge: Pledge,
+    hold: Hold,
     fate: Fate,
     status: StatusCode,
 }
@@ -36,10 +38,17 @@ pub(super) fn unsent_refusal(
 }
 
 impl Unsent {
-    pub(super) fn new(turn: Turn, pledge: Pledge, fate: Fate, status: StatusCode) -> Self {
+    pub(super) fn new(
+        turn: Turn,
+        pledge: Pledge,
+        hold: Hold,
+        fate: Fate,
+        status: StatusCode,
+    ) -> Self {
         Self {
             turn,
             pledge,
+            hold,
             fate,
             status,
         }
@@ -51,10 +60,14 @@ impl Unsent {
         let Self {
             mut turn,
             mut pledge,
+            hold,
             fate,
             status,
         } = self;
         let late = matches!(fate, Fate::Pending(_));
+        // No provider was asked.
+        hold.release().await;
+        turn.state_mut().settle_spend(Spend::default());
         if !turn.learn(fate).await {
             pledge.keep();
             // Nothing of this exchange is in the log, and the store need not know more.
@@ -74,7 +87,7 @@ impl Unsent {
             ending: Ending::Error,
             attempts: 0,
             usage: Usage::default(),
-            settled_uusd: None,
+            budget: Some(Charged::default()),
             reply: Reply {
                 visited: 0,
                 masked: &BTreeMap::new(),

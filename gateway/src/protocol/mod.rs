@@ -33,6 +33,10 @@ pub struct Facts {
     pub usage_wanted: bool,
     /// The results of tools that the request brings.
     pub brought: Vec<Brought>,
+    /// The most tokens that one answer may have, where the request says so.
+    pub most: Option<u64>,
+    /// How many answers it asks for, where it says so.
+    pub answers: Option<u64>,
 }
 
 /// Text fragments that belong together, in one reply: a choice or content block, and its field.
@@ -221,6 +225,9 @@ pub trait Protocol: gatehouse_redactor::body::Schema + Send + Sync {
         text: &str,
         memory: &Memory,
     ) -> (Option<&'static str>, Bytes);
+
+    /// Whether the count of tokens read leaves out what the provider's cache served and took.
+    fn counts_cached_apart(&self) -> bool;
 
     /// Adds what this reply or event says of usage; later counts replace earlier ones.
     fn usage(&self, root: Node<'_>, usage: &mut Usage);

@@ -131,6 +131,8 @@ fn usage_is_asked_for_by_one_member_and_nothing_else_changes() {
             stream: true,
             usage_wanted: false,
             brought: Vec::new(),
+            most: None,
+            answers: None,
         };
         let mut splice = Splice::new(&document);
         assert_eq!(OpenAiChat.adjust(&document, &facts, &mut splice), added);
@@ -146,6 +148,8 @@ fn parts(protocol: &dyn Protocol, json: &str) -> Vec<(String, Part)> {
         stream: true,
         usage_wanted: true,
         brought: Vec::new(),
+        most: None,
+        answers: None,
     };
     document
         .leaves()

@@ -60,6 +60,10 @@ codes! {
     BodyTooLarge = "body_too_large", 413, Caller, Retry::No, "The request body is too large";
     /// The body ended early or its chunks are malformed.
     BodyUnreadable = "body_unreadable", 400, Caller, Retry::No, "The request body could not be read";
+    /// A cap on tokens does not allow the request, at the worst that it may cost.
+    BudgetExceeded = "budget_exceeded", 402, Policy, Retry::No, "The budget does not allow this request";
+    /// What may be spent cannot be looked up or noted; nothing was sent.
+    BudgetUnavailable = "budget_unavailable", 503, Gateway, Retry::After(1), "The budget cannot be kept at present, so nothing was sent";
     /// The request has a content encoding; bodies must come as they are.
     EncodingUnsupported = "encoding_unsupported", 415, Caller, Retry::No, "A content encoding is not accepted on requests";
     /// The whole exchange took longer than the limit.

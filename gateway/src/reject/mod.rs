@@ -226,6 +226,7 @@ fn openai_type(status: StatusCode) -> &'static str {
 fn anthropic_type(status: StatusCode) -> &'static str {
     match status.as_u16() {
         401 => "authentication_error",
+        402 => "billing_error",
         403 => "permission_error",
         404 => "not_found_error",
         413 => "request_too_large",

@@ -21,6 +21,7 @@ pub use slot::{Answered, ReplySlot};
 use self::settle::Settlement;
 use crate::audit::Pledge;
 use crate::config::{Limits, Phases, Timeouts};
+use crate::limit::Hold;
 use crate::model::Verdicts;
 use crate::protocol::{Facts, Protocol};
 use crate::provider::Answer;
@@ -55,6 +56,8 @@ pub struct Admitted {
     pub deadline: Instant,
     /// That it will be settled.
     pub pledge: Pledge,
+    /// What is set aside for it.
+    pub hold: Hold,
     /// How far it is, for those who ask.
     pub progress: Arc<Reporting>,
 }
@@ -82,6 +85,7 @@ impl Admitted {
             turn: self.turn,
             started: self.started,
             pledge: self.pledge,
+            hold: self.hold,
             progress: self.progress,
             brought,
         };

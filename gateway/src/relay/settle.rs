@@ -10,13 +10,15 @@ use tokio::time::Instant;
 use super::Shared;
 use super::seen::proposed;
 use crate::audit::{
-    BuildError, Destination, Ending, Event, Link, Pledge, Reply, Restored, Settled, Subject, Usage,
+    self, BuildError, Charged, Destination, Ending, Event, Link, Pledge, Reply, Restored, Settled,
+    Subject,
 };
-use crate::protocol::{Brought, Usage as Counted};
+use crate::limit::{self, Charge, Hold, Tokens};
+use crate::protocol::{Brought, Usage};
 use crate::reject::Code;
 use crate::screen::Findings;
 use crate::session::typed::PhaseSeen;
-use crate::session::{Offer, Reporting, SessionError, Turn};
+use crate::session::{Offer, Reporting, SessionError, Spend, Turn};
 use crate::telemetry::{Outcome, RequestId};
 
 /// What all endings of one exchange have in common.
@@ -26,6 +28,7 @@ pub(super) struct Settlement {
     pub(super) turn: Turn,
     pub(super) started: Instant,
     pub(super) pledge: Pledge,
+    pub(super) hold: Hold,
     pub(super) progress: Arc<Reporting>,
     /// The results of tools that the request brought.
     pub(super) brought: Vec<Brought>,
@@ -38,6 +41,8 @@ pub(super) struct End {
     pub(super) upstream_status: Option<u16>,
     pub(super) ending: Ending,
     pub(super) attempts: u64,
+    /// Whether the provider may have been sent anything.
+    pub(super) sent: bool,
 }
 
 impl Settlement {
@@ -60,12 +65,20 @@ impl Settlement {
             Box::pin(self.turn.heard(reply)).await;
         }
         self.count(shared, &findings, end);
+        let charge = charge(shared, &findings.usage, end, &self.hold);
+        self.turn.state_mut().settle_spend(spent(charge.tokens));
+        let charged = Charged {
+            tokens: charge.tokens.total(),
+            estimated: charge.estimated,
+            missing: self.hold.missing(),
+        };
         let phase = self.saw(shared, &findings.calls, end.ending == Ending::Done);
         let (phase, place) = (phase.as_ref(), self.turn.place());
-        let event = self.event(&findings, phase, end, place).or_else(|error| {
+        let event = self.event(&findings, phase, (end, charged), place);
+        let event = event.or_else(|error| {
             // That it ended is worth more than what was in it.
             tracing::error!(request = self.request.as_str(), %error, "settled without counts");
-            self.event(&Findings::default(), phase, end, place)
+            self.event(&Findings::default(), phase, (end, charged), place)
         });
         let Ok(event) = event else {
             // The pledge says at least that it ended.
@@ -75,13 +88,14 @@ impl Settlement {
         let shared = self.turn.is_shared();
         let offer = Offer {
             otherwise: shared
-                .then(|| self.event(&findings, phase, end, None).ok())
+                .then(|| self.event(&findings, phase, (end, charged), None).ok())
                 .flatten(),
             ..event.into()
         };
         // From here on the record is on its way, whatever becomes of this task.
         self.pledge.keep();
-        let settled = self.turn.settle(offer).await;
+        let (hold, settling) = (&self.hold, self.turn.settle(offer));
+        let (settled, ()) = tokio::join!(settling, pay(hold, end, charged));
         settled.map_err(|error| {
             tracing::error!(request = self.request.as_str(), %error, "the reply is withheld");
             match error {
@@ -99,7 +113,7 @@ impl Settlement {
         &self,
         findings: &Findings,
         phase: Option<&PhaseSeen>,
-        end: End,
+        (end, charged): (End, Charged),
         place: Option<Link>,
     ) -> Result<Event, BuildError> {
         let restored = restored(findings);
@@ -115,7 +129,7 @@ impl Settlement {
             ending: end.ending,
             attempts: end.attempts,
             usage: usage(&findings.usage),
-            settled_uusd: None,
+            budget: Some(charged),
             reply: Reply {
                 visited: findings.visited,
                 masked: &findings.receipt.masked,
@@ -151,6 +165,42 @@ impl Settlement {
             took_us = micros(took),
             "settled"
         );
+    }
+}
+
+/// What the exchange is charged with.
+fn charge(shared: &Shared, counted: &Usage, end: End, hold: &Hold) -> Charge {
+    let counted = limit::Counted {
+        input: counted.input,
+        output: counted.output,
+        cache_read: counted.cache_read,
+        cache_write: counted.cache_write,
+        cached_apart: shared.protocol.counts_cached_apart(),
+    };
+    let refused = end.upstream_status.is_some_and(|status| status >= 300);
+    match (end.sent, refused) {
+        (false, _) => Charge::NOTHING,
+        (true, true) => Charge::of_error(counted, hold.worst()),
+        (true, false) => Charge::of(counted, hold.worst(), end.ending == Ending::Done),
+    }
+}
+
+/// The same as the session's state has it.
+fn spent(tokens: Tokens) -> Spend {
+    Spend {
+        input: tokens.input,
+        cache_read: tokens.cache_read,
+        cache_write: tokens.cache_write,
+        output: tokens.output,
+        ..Spend::default()
+    }
+}
+
+/// Tells the meter.
+async fn pay(hold: &Hold, end: End, charged: Charged) {
+    match end.sent {
+        true => hold.settle(charged.tokens).await,
+        false => hold.release().await,
     }
 }
 
@@ -194,8 +244,8 @@ fn restored(findings: &Findings) -> Vec<Restored<'_>> {
     counts.into_iter().map(record).collect()
 }
 
-fn usage(counted: &Counted) -> Usage {
-    Usage {
+fn usage(counted: &Usage) -> audit::Usage {
+    audit::Usage {
         input: counted.input,
         output: counted.output,
         cache_read: counted.cache_read,

@@ -64,6 +64,7 @@ pub(super) async fn run(admitted: Admitted, mut answer: Answer, shared: &Shared,
         upstream_status: Some(answer.status.as_u16()),
         ending: finish.ending(),
         attempts: answer.attempts,
+        sent: true,
     };
     let settled = settlement
         .settle(shared, channel.search.into_findings(), end)

@@ -35,6 +35,7 @@ pub(super) async fn run(
     let mut search = shared.search(&rest);
     let read = shared.is_read();
     let (mut upstream_status, mut attempts) = (None, 1);
+    let sent = was_sent(&answer);
     let outcome = match answer {
         Ok(mut answer) => {
             upstream_status = Some(answer.status.as_u16());
@@ -68,6 +69,7 @@ pub(super) async fn run(
         upstream_status,
         ending: finish.ending(),
         attempts,
+        sent,
     };
     let settled = settlement.settle(shared, search.into_findings(), end).await;
     let response = match finish.recorded(settled, shared) {
@@ -76,6 +78,17 @@ pub(super) async fn run(
         Finish::Broken(rejection) => rejection.response(shared.protocol.shape(), request.as_str()),
     };
     slot.answer(response, rest.session);
+}
+
+/// Whether a provider may have been sent anything.
+fn was_sent(answer: &Result<Answer, Unreplied>) -> bool {
+    match answer {
+        Ok(_) | Err(Unreplied::CallerGone) => true,
+        Err(Unreplied::Failed {
+            rejection,
+            attempts,
+        }) => *attempts > 0 && rejection.code() != Code::ProviderUnreachable,
+    }
 }
 
 /// Nobody is told a status; 499 is what nginx made of this.

@@ -9,7 +9,7 @@ use crate::auth::Caller;
 use crate::clock::rfc3339;
 use crate::pipeline::{Authenticated, Cause, Gateway, Inbound};
 use crate::reject::{Code, Rejection};
-use crate::session::SessionError;
+use crate::session::{SessionError, Spend};
 use crate::wire::body::ReplyBody;
 
 /// Bodies of this API are a few members long.
@@ -92,6 +92,7 @@ async fn show(gateway: &Gateway, caller: &Caller, reference: &str) -> Result<Val
         "expires_at": rfc3339(view.absolute_us),
         "steps": view.steps,
         "records": view.records,
+        "spend": view.spend.map(Spend::json),
         "key_id": view.kid,
     }))
 }

@@ -112,6 +112,7 @@ pub(super) async fn start(
         authenticator: Authenticator::new(Arc::clone(&office.callers)),
         denials: Arc::new(Denials::new(sink)),
         sessions: office.sessions,
+        budget: office.budget,
         book: office.book,
         upstream,
         metrics: Arc::new(super::model::metrics(&verdicts)),
@@ -269,6 +270,7 @@ impl Running {
             end.run_until_cancelled(fresh).await;
         });
         let (sessions, end) = (self.gateway.sessions.clone(), self.end.clone());
+        let budget = self.gateway.budget.clone();
         self.background.spawn(async move {
             while tokio::time::timeout(SWEEP, end.cancelled()).await.is_err() {
                 match sessions.sweep().await {
@@ -278,6 +280,9 @@ impl Running {
                     }
                     Ok(_) => {}
                     Err(error) => tracing::warn!(%error, "ended sessions were not swept"),
+                }
+                if let Err(error) = budget.sweep().await {
+                    tracing::warn!(%error, "what was spent on days gone by is not forgotten");
                 }
             }
         });
@@ -339,13 +344,14 @@ async fn digests(config: &Config) -> Result<Digests, StartError> {
 /// The configuration without its secrets, one fact a line.
 fn canonical(config: &Config) -> String {
     let mut text = format!(
-        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n",
+        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n",
         config.listen,
         config.tls.as_ref().map(|tls| &tls.files),
         config.admin_listen,
         config.data_dir,
         config.timeouts,
         config.limits,
+        config.caps,
         config.sessions,
         config.phases,
         config.pins,

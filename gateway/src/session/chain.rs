@@ -1,5 +1,5 @@
 //! What this process knows of sessions' chains besides the store: where the log is ahead, what may
-//! be missing, and the newest versions it has seen.
+//! be missing, and the newest rows it has seen.
 
 use std::{
     collections::HashMap,
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::state::SessionState;
 use crate::audit::Link;
 
-/// Versions remembered of sessions used lately; twice this at most.
+/// Rows remembered of sessions used lately; twice this at most.
 const REMEMBERED: usize = 32 * 1024;
 
 /// Where a chain really stands, if that is further than the store may say.
@@ -41,14 +41,57 @@ pub(super) struct Chains {
     floors: Mutex<Floors>,
 }
 
+/// What is remembered of the newest row of a session that this process has written, or read under its
+/// lease.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// 0: nothing is remembered.
+    version: u64,
+    /// The number of the chain's next event then, and the beginning of the digest of the one before it.
+    /// `None` where the store may have taken the last one back.
+    link: Option<(u64, [u8; 8])>,
+}
+
+impl Seen {
+    fn new(version: u64, link: Link) -> Self {
+        let digest = link.sprev.first_chunk().copied();
+        Self {
+            version,
+            link: digest.map(|digest| (link.sseq, digest)),
+        }
+    }
+
+    /// Whether a row of this version, read later, is older.
+    pub(super) fn is_after(self, version: u64) -> bool {
+        version < self.version
+    }
+
+    /// Whether the chain of a state that was read later has another event in the place of the last one
+    /// seen, or has not come so far: the row was put back, also if others have since written as many
+    /// versions as were lost. What lies further back than a state tells is taken for the same.
+    fn is_missed_by(self, state: &SessionState) -> bool {
+        let Some((next, digest)) = self.link else {
+            return false;
+        };
+        // Before the first event there is nothing that could be another.
+        let Some(last) = next.checked_sub(1) else {
+            return false;
+        };
+        match state.digest_of(last) {
+            Some(known) => !known.starts_with(&digest),
+            None => state.link.sseq < next,
+        }
+    }
+}
+
 /// Two generations: when the younger is full, the older is forgotten. What is forgotten is only a
 /// check, never state. Sessions are told apart by 64 bits of a hash under a key of this process, so
 /// that nobody can make two of the same, and chance does not.
 #[derive(Default)]
 struct Floors {
     key: RandomState,
-    young: HashMap<u64, u64>,
-    old: HashMap<u64, u64>,
+    young: HashMap<u64, Seen>,
+    old: HashMap<u64, Seen>,
 }
 
 impl Chains {
@@ -165,24 +208,45 @@ impl Chains {
         }
     }
 
-    /// Notes a version that was written.
-    pub(super) fn saw(&self, id: &str, version: u64) {
+    /// Notes a row that was written, or read under its lease.
+    pub(super) fn saw(&self, id: &str, version: u64, link: Link) {
         let mut floors = self.floors.lock();
         if floors.young.len() >= REMEMBERED {
             floors.old = std::mem::take(&mut floors.young);
         }
         let id = floors.key.hash_one(id);
-        let floor = floors.young.entry(id).or_insert(version);
-        *floor = version.max(*floor);
+        let seen = Seen::new(version, link);
+        let floor = floors.young.entry(id).or_insert(seen);
+        if version >= floor.version {
+            *floor = seen;
+        }
     }
 
-    /// The newest version of a session that is remembered; 0 if none is. A row that is read after
-    /// this was asked and is older was put back, or lost.
-    pub(super) fn floor(&self, id: &str) -> u64 {
+    /// Notes that the last event that was seen of a session is to be taken back, by a write that may
+    /// happen or not: it says nothing any more.
+    pub(super) fn may_take_back(&self, id: &str) {
+        let mut floors = self.floors.lock();
+        let id = floors.key.hash_one(id);
+        let Floors { young, old, .. } = &mut *floors;
+        for seen in [young.get_mut(&id), old.get_mut(&id)].into_iter().flatten() {
+            seen.link = None;
+        }
+    }
+
+    /// The newest row of a session that is remembered. One that is read after this was asked and does
+    /// not go on from it was put back, or lost.
+    pub(super) fn floor(&self, id: &str) -> Seen {
         let floors = self.floors.lock();
         let id = floors.key.hash_one(id);
         let floor = floors.young.get(&id).or_else(|| floors.old.get(&id));
-        floor.copied().unwrap_or(0)
+        floor.copied().unwrap_or_default()
+    }
+
+    /// Whether a state that was read after `floor` was asked for lacks what had been seen by then. A
+    /// process that has its store to itself knows by the version alone.
+    pub(super) fn is_missed(&self, id: &str, floor: Seen, state: &SessionState) -> bool {
+        // What was seen meanwhile, or taken back, may be what the state was read after.
+        self.shared && floor.is_missed_by(state) && self.floor(id) == floor
     }
 }
 

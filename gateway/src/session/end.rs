@@ -1,5 +1,9 @@
 //! How sessions end: closed by their caller, revoked or erased by an operator, or past their time.
 
+use std::time::Duration;
+
+use tokio::time::Instant;
+
 use super::{
     Absence, SessionError, SessionState, SessionView, Sessions,
     begin::{is_reference, subject},
@@ -96,7 +100,8 @@ impl Sessions {
         ending: SessionEnding,
     ) -> Result<(), SessionError> {
         let location = self.find(reference).await?;
-        match self.end(location.clone(), ending).await {
+        let wait = self.shared.limits.wait;
+        match self.end(location.clone(), ending, wait).await {
             Err(SessionError::Damaged | SessionError::Newer) if ending == SessionEnding::Erased => {
                 self.destroy_key(&location).await
             }
@@ -141,7 +146,8 @@ impl Sessions {
     /// A row that the store has let go by itself leaves its key and its parts. Its name goes last: by it
     /// a sweep finds what the one before could not take away.
     async fn end_past_its_time(&self, location: Location) -> Result<(), SessionError> {
-        match self.end(location.clone(), SessionEnding::Expired).await {
+        let ended = self.end(location.clone(), SessionEnding::Expired, Duration::ZERO);
+        match ended.await {
             Err(SessionError::NotFound(_)) => {
                 self.destroy_key(&location).await?;
                 self.shared.blobs.remove(&prefix(&location)).await?;
@@ -151,21 +157,21 @@ impl Sessions {
         }
     }
 
-    /// Writes the last record of a session and destroys its state and its key.
+    /// Writes the last record of a session and destroys its state and its key. Waits so long for a turn
+    /// of it that another process is at; for one of this process as long as turns wait for each other.
     pub(super) async fn end(
         &self,
         location: Location,
         ending: SessionEnding,
+        wait: Duration,
     ) -> Result<(), SessionError> {
         let shared = &self.shared;
+        let deadline = Instant::now() + wait;
         let place = shared.queue.wait(&location.name, shared.limits.wait).await;
         let place = place.ok_or(SessionError::Busy)?;
         let floor = shared.chains.floor(&location.name);
         let loaded = self.peek(&location).await?;
-        let acquired = shared
-            .store
-            .acquire(&location.name, shared.holder, shared.limits.lease);
-        let (fence, row) = match acquired.await? {
+        let (fence, row) = match self.acquire_by(&location, deadline).await? {
             Acquired::Held { fence, row } | Acquired::Expired { fence, row } => (fence, row),
             Acquired::Missing => {
                 return Err(SessionError::NotFound(self.absence(&location).await?));

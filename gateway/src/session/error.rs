@@ -36,6 +36,9 @@ pub enum SessionError {
     /// The store has lost a part of this session, whose reference this is. It is not gone on with.
     #[error("the store has lost a part of this session")]
     RolledBack(String),
+    /// What was to be done beside a turn's admission was not: nothing was set aside for it.
+    #[error("nothing was set aside for the exchange")]
+    Unfunded,
     /// The store failed or did not answer.
     #[error("the session store is not available")]
     Store(#[source] Box<dyn std::error::Error + Send + Sync>),

@@ -3,8 +3,8 @@
 use gatehouse_envelope::{keys::SessionKeys, secret::equal};
 
 use super::{
-    Absence, SessionError, SessionState, Sessions, begin::is_reference, key_row::KeyRow,
-    state::Unreadable, store::Row, turn::Location,
+    Absence, SessionError, SessionState, Sessions, Spend, begin::is_reference, chain::Seen,
+    key_row::KeyRow, state::Unreadable, store::Row, turn::Location,
 };
 use crate::{auth::Caller, registry::Table};
 
@@ -27,6 +27,8 @@ pub struct SessionView {
     pub steps: u64,
     /// Records in its chain.
     pub records: u64,
+    /// What was spent in it; `None` where a later release counted it.
+    pub spend: Option<Spend>,
     /// The public id of its key.
     pub kid: String,
 }
@@ -74,10 +76,10 @@ impl Sessions {
         location: &Location,
         row: &Row,
         wrapped: &[u8],
-        floor: u64,
+        floor: Seen,
     ) -> Result<Option<Loaded>, SessionError> {
-        let is_behind = row.version < floor;
-        if is_behind && !self.shared.is_shared() {
+        let is_older = floor.is_after(row.version);
+        if is_older && !self.shared.is_shared() {
             return Err(SessionError::Damaged);
         }
         let tenant_keys = self.shared.keyring.tenant(&location.tenant).await?;
@@ -88,6 +90,8 @@ impl Sessions {
         let keys = tenant_key.session(&location.reference, row_of_key.wrapped)?;
         let marked = row_of_key.aside;
         let state = unseal(location, &keys, row)?;
+        let chains = &self.shared.chains;
+        let is_behind = is_older || chains.is_missed(&location.name, floor, &state);
         if is_behind && !marked {
             self.set_aside(location, state.link.sseq, None).await?;
         }
@@ -220,6 +224,7 @@ pub(super) fn view(location: &Location, loaded: &Loaded) -> SessionView {
         absolute_us: loaded.state.absolute_us,
         steps: loaded.state.steps,
         records: loaded.state.link.sseq,
+        spend: loaded.state.spend().ok(),
         kid: loaded.keys.kid().to_owned(),
     }
 }

@@ -1,7 +1,7 @@
 //! The two writes that frame an exchange: store and log at once, and what is true when only one of
 //! them took its part. A store that others share is asked first (`shared`).
 
-use std::sync::Arc;
+use std::{pin::pin, sync::Arc};
 
 use super::{Durable, Lease, Offer, SessionError, turn::Turn};
 use crate::audit::{Event, Later, Link, Unconfirmed};
@@ -19,13 +19,28 @@ pub struct Unadmitted {
 
 impl Unadmitted {
     fn framed(error: SessionError, fate: Fate) -> Self {
-        let is_overtaken = matches!((&error, &fate), (SessionError::Conflict, Fate::Absent));
+        let is_overtaken = matches!(
+            (&error, &fate),
+            (
+                SessionError::Conflict | SessionError::Unfunded,
+                Fate::Absent
+            )
+        );
         Self {
             error,
             fate,
             noted: !is_overtaken,
         }
     }
+}
+
+/// What an exchange needs besides its record and its session's turn.
+pub struct Funds<F> {
+    /// Whether the log is not asked before they are set aside. A store that others share is asked before
+    /// the log in any case, and beside it they are set aside.
+    pub first: bool,
+    /// Sets them aside.
+    pub set_aside: F,
 }
 
 /// What the log has of an event that was not admitted.
@@ -74,10 +89,44 @@ impl Turn {
         offer: impl Into<Offer> + Send,
         logged: impl FnOnce() + Send,
     ) -> Result<(), Unadmitted> {
-        let offer = offer.into();
+        let funds = Funds {
+            first: false,
+            set_aside: std::future::ready(Ok(())),
+        };
+        self.admit_with(offer, funds, logged).await
+    }
+
+    /// The same, for what needs funds: they are set aside beside the other writes, so that they cost no
+    /// time of their own, and the event does not count as admitted without them. Where the log could not
+    /// take the event back it waits for them, if they may be refused.
+    ///
+    /// # Errors
+    /// As for [`Turn::admit`]; [`SessionError::Unfunded`] if that is all that failed.
+    pub async fn admit_with(
+        &mut self,
+        offer: impl Into<Offer> + Send,
+        funds: Funds<impl Future<Output = Result<(), SessionError>> + Send>,
+        logged: impl FnOnce() + Send,
+    ) -> Result<(), Unadmitted> {
+        let (offer, mut set_aside) = (offer.into(), pin!(funds.set_aside));
         if self.shared.is_shared() {
-            return Box::pin(self.admit_shared(offer, logged)).await;
+            return Box::pin(self.admit_shared(offer, set_aside, logged)).await;
         }
+        let mut known = None;
+        if funds.first {
+            set_aside.as_mut().await.map_err(|error| Unadmitted {
+                error,
+                fate: Fate::Absent,
+                noted: false,
+            })?;
+            known = Some(Ok(()));
+        }
+        let set_aside = async {
+            match known {
+                Some(done) => done,
+                None => set_aside.await,
+            }
+        };
         let event = offer.event;
         let (link, bytes) = (self.state.link, event.bytes().to_vec());
         let journal = Arc::clone(&self.shared.journal);
@@ -88,7 +137,7 @@ impl Turn {
             }
             appended
         };
-        let (appended, stored) = tokio::join!(appending, self.record(&bytes));
+        let (set_aside, appended, stored) = tokio::join!(set_aside, appending, self.record(&bytes));
         let fate = match appended {
             Ok(()) => {
                 self.logged(link.sseq);
@@ -96,7 +145,7 @@ impl Turn {
             }
             Err(unconfirmed) => self.fate(link, None, unconfirmed),
         };
-        match (stored, fate) {
+        match (stored.and(set_aside), fate) {
             (Ok(()), Fate::Logged) => Ok(()),
             (Ok(()), fate) => Err(Unadmitted::framed(SessionError::Log, fate)),
             (Err(error), fate) => Err(Unadmitted::framed(error, fate)),
@@ -222,7 +271,7 @@ impl Turn {
     }
 
     /// Notes what the log has in the end of the event at `link`, the last that was recorded.
-    fn concluded(&mut self, link: Link, written: Option<bool>) -> Fate {
+    pub(super) fn concluded(&mut self, link: Link, written: Option<bool>) -> Fate {
         match written {
             Some(true) => {
                 self.logged(link.sseq);
@@ -230,6 +279,7 @@ impl Turn {
             }
             Some(false) => {
                 self.state.go_back(link);
+                self.shared.chains.may_take_back(&self.location.name);
                 self.unsure = None;
                 self.freed = Some(link.sseq);
                 Fate::Absent

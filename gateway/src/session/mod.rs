@@ -27,6 +27,7 @@ mod rewrap;
 mod sections;
 mod set_aside;
 mod shared;
+mod spend;
 mod state;
 pub mod store;
 mod tail;
@@ -50,12 +51,13 @@ pub use continuity::{Continuity, Conversation, Evidence, Message, Witness};
 pub use end::Swept;
 pub use error::{Absence, SessionError};
 pub use find::SessionView;
-pub use framing::{Fate, Late, Unadmitted};
+pub use framing::{Fate, Funds, Late, Unadmitted};
 pub use journal::Journal;
 pub use outbox::Offer;
 pub use progress::{Doing, Progress, Reporting, STREAMS, TurnProgress, Watching};
 pub use replay::Logged;
 pub use rewrap::RewrappedSessions;
+pub use spend::Spend;
 pub use state::{SessionState, SignedBlocks};
 pub use turn::Turn;
 
@@ -297,7 +299,8 @@ impl Sessions {
     /// with it that should stay readable.
     pub async fn close(&self, caller: &Caller, reference: &str) -> Result<(), SessionError> {
         let (location, _) = self.find_own(caller, reference).await?;
-        self.end(location, SessionEnding::Closed).await
+        let wait = self.shared.limits.wait;
+        self.end(location, SessionEnding::Closed, wait).await
     }
 
     /// The names by which a tenant's callers stand in the log this year.

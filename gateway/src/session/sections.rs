@@ -9,6 +9,8 @@ use super::state::{Reader, Unreadable, Writer};
 pub(super) const TYPED: u8 = 1;
 /// Digests of the chain's last events, as `tail` writes them.
 pub(super) const TAIL: u8 = 2;
+/// What was spent, as `spend` writes it.
+pub(super) const SPEND: u8 = 3;
 
 /// Tagged bytes, in ascending order of their tags. A session without any costs nothing.
 #[derive(Clone, Default)]

@@ -16,6 +16,7 @@ impl Turn {
     pub(super) async fn admit_shared(
         &mut self,
         offer: Offer,
+        set_aside: impl Future<Output = Result<(), SessionError>> + Send,
         logged: impl FnOnce() + Send,
     ) -> Result<(), Unadmitted> {
         let (link, event) = (self.state.link, offer.event.clone());
@@ -26,7 +27,8 @@ impl Turn {
         };
         // What could not even be written down leaves no record behind.
         let entry = self.begin(offer).map_err(|error| absent(error, false))?;
-        if let Err(error) = self.record(event.bytes()).await {
+        let (recorded, set_aside) = tokio::join!(self.record(event.bytes()), set_aside);
+        if let Err(error) = recorded {
             let is_overtaken = matches!(error, SessionError::Conflict);
             if is_overtaken {
                 // The number is another's. The request is refused in a record of its own.
@@ -35,6 +37,11 @@ impl Turn {
             return Err(absent(error, !is_overtaken));
         }
         self.shared.outbox.handed(&self.location.name, entry);
+        if let Err(error) = set_aside {
+            // The store has the event, and takes it back with the next write: the log is not asked.
+            let _absent = self.concluded(link, Some(false));
+            return Err(absent(error, false));
+        }
         match self.shared.journal.append(event).await {
             Ok(()) => {
                 logged();
@@ -134,6 +141,8 @@ impl Turn {
                         taken.map_err(|_| SessionError::Log)?;
                     }
                     match stored {
+                        // The number is another event's.
+                        Some(false) if self.state.link.sseq > entry.sseq => {}
                         Some(_) => self.state.gaps.retain(|gap| *gap != entry.sseq),
                         // It may have been there: the number is then in no log.
                         None => self.may_miss(entry.sseq),

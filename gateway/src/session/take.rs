@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use super::{
     Absence, Continuity, Limits, OnBusy, SessionError, SessionState, Sessions, Shared,
     begin::subject,
+    chain::Seen,
     find::{Loaded, unseal},
     queue::{Patience, Place, Turned},
     store::{Acquired, Durable, Lease, Row},
@@ -22,8 +23,8 @@ const ASK_AGAIN: (Duration, Duration) = (Duration::from_millis(10), Duration::fr
 struct Held {
     fence: u64,
     row: Row,
-    /// The version that was remembered before the row was read.
-    floor: u64,
+    /// What was remembered before the row was read.
+    floor: Seen,
     /// When the lease was asked for.
     leased: Instant,
     place: Place,
@@ -201,6 +202,29 @@ impl Sessions {
         }
     }
 
+    /// Asks for the lease until it can be had, or has run out by then: [`Acquired::Busy`].
+    pub(super) async fn acquire_by(
+        &self,
+        location: &Location,
+        deadline: Instant,
+    ) -> Result<Acquired, SessionError> {
+        let Shared {
+            store,
+            holder,
+            limits,
+            ..
+        } = &*self.shared;
+        let mut pause = ASK_AGAIN.0;
+        loop {
+            let acquired = store.acquire(&location.name, *holder, limits.lease).await?;
+            if !matches!(acquired, Acquired::Busy) || Instant::now() + pause >= deadline {
+                return Ok(acquired);
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(ASK_AGAIN.1);
+        }
+    }
+
     /// Takes the lease, once it is free or at once, and says since when it is held at the latest.
     async fn acquire(
         &self,
@@ -279,17 +303,16 @@ impl Sessions {
         location: &Location,
         peeked: Loaded,
         row: &Row,
-        floor: u64,
+        floor: Seen,
     ) -> Result<(SessionKeys, SessionState), SessionError> {
         let chains = &self.shared.chains;
-        let is_behind = row.version < floor.max(peeked.version);
-        if is_behind && !self.shared.is_shared() {
+        let is_older = floor.is_after(row.version) || row.version < peeked.version;
+        if is_older && !self.shared.is_shared() {
             return Err(SessionError::Damaged);
         }
-        if is_behind || peeked.set_aside {
+        if is_older || peeked.set_aside {
             return Err(SessionError::RolledBack(location.reference.clone()));
         }
-        chains.saw(&location.name, row.version);
         let Loaded {
             keys,
             mut state,
@@ -299,6 +322,10 @@ impl Sessions {
         if row.version != version {
             state = unseal(location, &keys, row)?;
         }
+        if chains.is_missed(&location.name, floor, &state) {
+            return Err(SessionError::RolledBack(location.reference.clone()));
+        }
+        chains.saw(&location.name, row.version, state.link);
         // A holder that is not this process and did not say goodbye was cut short, maybe between
         // the store and the log.
         if row.holder != 0 && row.holder != self.shared.holder {

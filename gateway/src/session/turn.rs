@@ -219,6 +219,11 @@ impl Turn {
         place.map_or_else(CancellationToken::new, |place| place.interruption().clone())
     }
 
+    /// When the session ends whatever happens, in microseconds since 1970 (UTC).
+    pub fn until_us(&self) -> i64 {
+        self.state.absolute_us
+    }
+
     /// Whether other processes work on the same store.
     pub fn is_shared(&self) -> bool {
         self.shared.is_shared()
@@ -304,7 +309,8 @@ impl Turn {
         };
         self.head = Some(Head { fence, version });
         self.leased = now;
-        self.shared.chains.saw(&self.location.name, version);
+        let chains = &self.shared.chains;
+        chains.saw(&self.location.name, version, self.state.link);
         Ok(())
     }
 

@@ -33,8 +33,8 @@ const FOR_ALL: [&str; 4] = ["clock", "config", "reject", "telemetry"];
 
 /// What else each module may use. The front (`cli`, `demo`, `serve`) and the pipeline put the
 /// others together; the others know as little of each other as can be.
-const MODULE_ARROWS: [(&str, &[&str]); 19] = [
-    ("admin", &["audit", "auth", "registry", "session"]),
+const MODULE_ARROWS: [(&str, &[&str]); 20] = [
+    ("admin", &["audit", "auth", "limit", "registry", "session"]),
     ("audit", &[]),
     ("auth", &["audit", "registry"]),
     (
@@ -44,11 +44,13 @@ const MODULE_ARROWS: [(&str, &[&str]); 19] = [
     ("clock", &[]),
     ("config", &[]),
     ("demo", &["provider", "serve"]),
+    ("limit", &["registry"]),
     ("model", &[]),
     (
         "pipeline",
         &[
-            "audit", "auth", "model", "protocol", "provider", "relay", "screen", "session", "wire",
+            "audit", "auth", "limit", "model", "protocol", "provider", "relay", "screen",
+            "session", "wire",
         ],
     ),
     ("protocol", &[]),
@@ -58,7 +60,7 @@ const MODULE_ARROWS: [(&str, &[&str]); 19] = [
     (
         "relay",
         &[
-            "audit", "model", "protocol", "provider", "screen", "session", "wire",
+            "audit", "limit", "model", "protocol", "provider", "screen", "session", "wire",
         ],
     ),
     ("screen", &["protocol", "session", "wire"]),

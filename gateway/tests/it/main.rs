@@ -11,6 +11,7 @@
 mod across;
 mod arrows;
 mod bad;
+mod budget;
 mod busy;
 mod canaries;
 mod cli;

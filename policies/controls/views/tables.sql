@@ -11,6 +11,7 @@ CREATE TABLE records (
   policy TEXT, build TEXT, cfg TEXT,
   red_status TEXT, red_visited BIGINT, red_checked BIGINT, red_skipped BIGINT, red_unvisited BIGINT,
   red_rules TEXT, red_model TEXT, red_in_h TEXT, red_out_h TEXT,
+  budget_reserved_tokens BIGINT, budget_settled_tokens BIGINT, budget_basis TEXT, budget_missing_tokens BIGINT,
   budget_reserved_uusd BIGINT, budget_settled_uusd BIGINT,
   up_provider TEXT, up_api TEXT, up_model TEXT, up_region TEXT, up_key_id TEXT,
   st_kid TEXT, st_kc TEXT, st_alg TEXT,

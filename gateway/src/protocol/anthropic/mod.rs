@@ -38,6 +38,8 @@ impl Protocol for Anthropic {
             // Usage is part of every stream of this protocol.
             usage_wanted: true,
             brought: super::brought(root),
+            most: count(Some(root), "max_tokens"),
+            answers: None,
         })
     }
 
@@ -140,6 +142,10 @@ impl Protocol for Anthropic {
             json_text(text)
         );
         (Some("content_block_delta"), data.into())
+    }
+
+    fn counts_cached_apart(&self) -> bool {
+        true
     }
 
     fn usage(&self, root: Node<'_>, usage: &mut Usage) {

@@ -50,6 +50,12 @@ impl Protocol for OpenAiChat {
             stream: flag(root, "stream")?,
             usage_wanted,
             brought: super::brought(root),
+            // The newer name counts where both are given; the larger of the two never says too little.
+            most: ["max_completion_tokens", "max_tokens"]
+                .iter()
+                .filter_map(|key| super::count(Some(root), key))
+                .max(),
+            answers: super::count(Some(root), "n"),
         })
     }
 
@@ -213,6 +219,10 @@ impl Protocol for OpenAiChat {
             channel.owner
         ));
         (None, chunk.into())
+    }
+
+    fn counts_cached_apart(&self) -> bool {
+        false
     }
 
     fn usage(&self, root: Node<'_>, usage: &mut Usage) {

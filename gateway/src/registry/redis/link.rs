@@ -211,6 +211,13 @@ impl Link {
         self.command(&cmd("PING"), None).await.map(drop)
     }
 
+    /// Whether keys of different tags may lie on different servers.
+    pub(crate) fn is_cluster(&self) -> bool {
+        self.lanes
+            .iter()
+            .any(|lane| matches!(lane, Lane::Cluster(_)))
+    }
+
     /// The name of a key whose tag is `tag`: all keys of one tag are in one hash slot.
     pub(crate) fn key(&self, tag: &str, kind: &str, name: &str) -> String {
         self.bucket_key(bucket(tag), &format!("{kind}:{name}"))

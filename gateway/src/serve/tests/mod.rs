@@ -1,6 +1,7 @@
 //! Whatever fails, every exchange that the log has as admitted is settled, and the log verifies as what
 //! it is.
 
+mod budget;
 mod house;
 
 use std::sync::Arc;

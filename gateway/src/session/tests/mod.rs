@@ -5,6 +5,7 @@ mod crash;
 mod damage;
 mod endings;
 mod faults;
+mod funds;
 #[cfg(feature = "aws")]
 mod kms;
 mod life;

@@ -199,9 +199,10 @@ impl Sessions {
     ) -> Result<StateView, SessionError> {
         let (_, loaded) = self.find_own(caller, reference).await?;
         let typed = loaded.state.typed()?;
+        let counts = (loaded.state.steps, loaded.state.spend()?);
         Ok(StateView {
             version: typed.version,
-            json: view::whole(&typed, reference, loaded.state.steps, phases),
+            json: view::whole(&typed, reference, counts, phases),
         })
     }
 

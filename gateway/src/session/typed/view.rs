@@ -5,9 +5,15 @@ use serde_json::{Map, Value, json};
 use super::Phases;
 use super::model::{Artifact, Checkpoint, Fault, Pause, ToolResult, Typed};
 use crate::clock::rfc3339;
+use crate::session::Spend;
 
 /// All of it.
-pub(super) fn whole(typed: &Typed, reference: &str, steps: u64, phases: &dyn Phases) -> Value {
+pub(super) fn whole(
+    typed: &Typed,
+    reference: &str,
+    (steps, spend): (u64, Spend),
+    phases: &dyn Phases,
+) -> Value {
     let entities = typed.entities.iter();
     let entities: Map<_, _> = entities
         .map(|(name, value)| (name.clone(), value.as_str().into()))
@@ -20,6 +26,7 @@ pub(super) fn whole(typed: &Typed, reference: &str, steps: u64, phases: &dyn Pha
         "reference": reference,
         "version": typed.version,
         "steps": steps,
+        "spend": spend.json(),
         "phase": typed.phase(phases),
         "goal": typed.goal.as_ref().map(|goal| goal.as_str()),
         "entities": entities,

@@ -42,7 +42,6 @@ impl Gate {
     }
 
     /// Stopped in order, and started anew over the same data, with the default policy.
-    #[cfg(feature = "model")]
     pub(crate) async fn again(self, change: impl FnOnce(&mut Config)) -> Gate {
         self.running.stop().await;
         let config = configuration(&self.data, self.provider.address, "", change);

@@ -121,6 +121,8 @@ fn facts(stream: bool) -> Facts {
         stream,
         usage_wanted: true,
         brought: Vec::new(),
+        most: None,
+        answers: None,
     }
 }
 
