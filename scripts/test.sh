@@ -49,6 +49,9 @@ python=${PYTHON:-python3}
 [ -n "${CHROMIUM:-}" ] || command -v chromium >/dev/null || packages+=(chromium fonts-liberation)
 # The session stores are tested on real servers, which the tests start themselves.
 command -v redis-server >/dev/null || packages+=(redis-server)
+# So is the log in S3: Ceph's gateway is a server that really enforces Object Lock.
+{ command -v radosgw && command -v ceph-mon && command -v ceph-osd && command -v ceph; } >/dev/null ||
+  packages+=(radosgw ceph-mon ceph-osd ceph-common)
 if [ ${#packages[@]} -gt 0 ]; then
   say "installing ${packages[*]}"
   command -v apt-get >/dev/null ||
@@ -73,6 +76,7 @@ if [ ${#packages[@]} -gt 0 ]; then
   fi
 fi
 command -v redis-server >/dev/null || die "redis-server is missing"
+command -v radosgw >/dev/null || die "radosgw is missing"
 
 requirements=(scripts/requirements.txt gateway/tests/sdk/requirements.txt
   ledger/tests/requirements.txt auditor/tests/browser/requirements.txt

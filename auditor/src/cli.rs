@@ -1,15 +1,14 @@
 //! The command line: what was typed, and what it means.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{io, path::PathBuf, process::ExitCode};
 
 use clap::{Args, Parser, Subcommand};
-use gatehouse_ledger::store::Dir;
 
-use crate::{controls, diff, evidence, scan, timeline, verify};
+use crate::{
+    controls, diff, evidence,
+    place::{Demanded, Places, Reach, open},
+    scan, timeline, verify,
+};
 
 /// Checks the audit log of Gatehouse, offline.
 #[derive(Parser)]
@@ -39,8 +38,10 @@ enum Command {
 
 #[derive(Args)]
 struct Verify {
-    /// The folder that holds the log: `ledger/` of a data directory, or a copy of a bucket.
-    place: PathBuf,
+    #[command(flatten)]
+    at: Places,
+    #[command(flatten)]
+    demanded: Demanded,
     /// The trust file, from where nobody who runs the gateway can change it. Without one the
     /// signer is unknown, and the exit code 2 at best.
     #[arg(long, value_name = "FILE")]
@@ -52,8 +53,10 @@ struct Verify {
 
 #[derive(Args)]
 struct Diff {
-    /// The folder that holds the log.
+    /// Where the log is: a folder, or s3://BUCKET/PREFIX.
     place: PathBuf,
+    #[command(flatten)]
+    reach: Reach,
     /// The earlier request, `r_…`.
     #[arg(value_name = "r_…", value_parser = reference("r_"))]
     before: String,
@@ -67,8 +70,8 @@ struct Diff {
 
 #[derive(Args)]
 struct Timeline {
-    /// The folder that holds the log.
-    place: PathBuf,
+    #[command(flatten)]
+    at: Places,
     #[command(flatten)]
     what: What,
     /// The records as they stand in the log, one a line.
@@ -109,38 +112,26 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     match arguments.command {
         Command::Controls(asked) => controls::run(&asked),
         Command::Diff(asked) => {
-            let log = open(&asked.place)?;
-            diff::run(&log, (&asked.before, &asked.after), asked.json)
+            let log = open(&asked.place, &asked.reach)?;
+            diff::run(log.as_ref(), (&asked.before, &asked.after), asked.json)
         }
         Command::Evidence(asked) => evidence::run(&asked),
         Command::Scan(asked) => scan::run(&asked),
         Command::Verify(asked) => {
-            let log = open(&asked.place)?;
-            verify::run(&log, asked.trust.as_deref(), asked.json)
+            let log = asked.at.open()?;
+            let locks = asked.demanded.locks();
+            verify::run(log.as_ref(), asked.trust.as_deref(), locks, asked.json)
         }
         Command::Timeline(asked) => {
-            let log = open(&asked.place)?;
+            let log = asked.at.open()?;
             let what = match (asked.what.session, asked.what.request) {
                 (Some(session), _) => timeline::What::Session(session),
                 (None, Some(request)) => timeline::What::Request(request),
                 (None, None) => return Err(Failure::Usage("--session or --request".into())),
             };
-            timeline::run(&log, &what, asked.json)
+            timeline::run(log.as_ref(), &what, asked.json)
         }
     }
-}
-
-/// The log at a place.
-pub(crate) fn open(place: &Path) -> Result<Dir, Failure> {
-    if place.to_string_lossy().starts_with("s3://") {
-        return Err(Failure::Usage(
-            "this build reads folders only; copy the bucket's prefix into one".into(),
-        ));
-    }
-    if !place.is_dir() {
-        return Err(Failure::Read(format!("{}: not a folder", place.display())));
-    }
-    Ok(Dir::new(place))
 }
 
 fn reference(

@@ -8,6 +8,7 @@ pub mod cli;
 mod controls;
 mod diff;
 mod evidence;
+mod place;
 mod progress;
 mod scan;
 mod timeline;

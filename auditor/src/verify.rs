@@ -11,7 +11,7 @@ use gatehouse_ledger::{
     clock::rfc3339,
     store::Fetcher,
     trust::{MAX_TRUST, Trust},
-    verify::{At, Report, State, StreamReport, Verdict, Verifier},
+    verify::{At, Class, Doubt, Fault, Locks, Report, State, StreamReport, Verdict, Verifier},
 };
 use serde_json::{Value, json};
 
@@ -24,11 +24,13 @@ const SHOWN: usize = 20;
 pub(crate) fn run(
     log: &dyn Fetcher,
     trust: Option<&Path>,
+    locks: Locks,
     as_json: bool,
 ) -> Result<ExitCode, Failure> {
     let trust = trust.map(read_trust).transpose()?;
     let mut bar = Bar::new("segments");
     let report = Verifier::new(trust.as_ref())
+        .locks(locks)
         .verify(log, |progress| bar.show(progress.segments, progress.of));
     drop(bar);
     let mut out = io::stdout().lock();
@@ -85,9 +87,21 @@ fn to_text(report: &Report) -> String {
     for stream in &report.streams {
         line(stream_line(stream));
     }
-    entries("broken", &report.faults, &mut line);
-    entries("could not tell", &report.doubts, &mut line);
-    entries("noted", &report.findings, &mut line);
+    line(match report.horizon_us() {
+        Some(us) => format!("horizon: nothing is proved past {}", rfc3339(us)),
+        None => "horizon: nothing is proved".to_owned(),
+    });
+    if let Some(us) = report.locked_until_us {
+        let until = rfc3339(us);
+        line(format!("locks: nobody can remove any of it before {until}"));
+    }
+    if let Some(reason) = &report.reason {
+        line(format!("not read: {}", printable(reason)));
+    }
+    entries("broken", &report.faults, |it| Some(it.class()), &mut line);
+    let class = |it: Doubt| Some(it.class());
+    entries("could not tell", &report.doubts, class, &mut line);
+    entries("noted", &report.findings, |_| None, &mut line);
     if report.more > 0 {
         line(format!("and {} more", report.more));
     }
@@ -111,9 +125,16 @@ fn stream_line(stream: &StreamReport) -> String {
     }
 }
 
-fn entries<T: std::fmt::Display>(title: &str, list: &[At<T>], line: &mut dyn FnMut(String)) {
+fn entries<T: std::fmt::Display + Copy>(
+    title: &str,
+    list: &[At<T>],
+    class: impl Fn(T) -> Option<Class>,
+    line: &mut dyn FnMut(String),
+) {
     for entry in list.iter().take(SHOWN) {
-        line(format!("{title}: {}", printable(&entry.to_string())));
+        let class = class(entry.what);
+        let class = class.map_or(String::new(), |class| format!(" ({})", class.word()));
+        line(format!("{title}{class}: {}", printable(&entry.to_string())));
     }
     if let Some(rest) = list.len().checked_sub(SHOWN).filter(|rest| *rest > 0) {
         line(format!("{title}: and {rest} more"));
@@ -147,15 +168,25 @@ fn to_json(report: &Report) -> Value {
         "records": report.records,
         "bytes": report.bytes,
         "sessions": report.sessions,
+        "horizon": report.horizon_us().map(rfc3339),
+        "locked_until": report.locked_until_us.map(rfc3339),
+        "not_read": report.reason,
         "streams": streams,
-        "broken": list(&report.faults),
-        "could_not_tell": list(&report.doubts),
-        "noted": list(&report.findings),
+        "broken": list(&report.faults, |it: Fault| Some(it.class())),
+        "could_not_tell": list(&report.doubts, |it: Doubt| Some(it.class())),
+        "noted": list(&report.findings, |_| None),
         "more": report.more,
     })
 }
 
-fn list<T: std::fmt::Display>(entries: &[At<T>]) -> Vec<Value> {
-    let entry = |at: &At<T>| json!({"place": at.place, "seq": at.seq, "what": at.what.to_string()});
+fn list<T: std::fmt::Display + Copy>(
+    entries: &[At<T>],
+    class: impl Fn(T) -> Option<Class>,
+) -> Vec<Value> {
+    let entry = |at: &At<T>| {
+        let class = class(at.what).map(Class::word);
+        let what = at.what.to_string();
+        json!({"place": at.place, "seq": at.seq, "what": what, "class": class})
+    };
     entries.iter().map(entry).collect()
 }

@@ -22,7 +22,11 @@ pub mod verify;
 mod wal;
 mod writer;
 
+/// For how many days an object of the log is locked if nothing else is said: more than a year, so
+/// that a whole audit period stands at its end.
+pub const DEFAULT_RETENTION_DAYS: u32 = 400;
+
 pub use writer::{
     AppendError, CloseError, Condition, Durability, Ledger, Mode, OpenError, Options, Outcome,
-    Pace, Position, Recovery, SessionLink, Ticket,
+    Pace, Position, Recovery, SPOOL_BYTES, SessionLink, Ticket,
 };

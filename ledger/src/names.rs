@@ -23,6 +23,16 @@ pub fn is_deployment(name: &str) -> bool {
         && !name.ends_with('-')
 }
 
+/// Whether a bucket of S3 can have that name (3 to 63 of `a-z0-9.-`, neither first nor last a dot or dash).
+pub fn is_bucket(name: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-.".contains(&b);
+    let ends = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    (3..=63).contains(&name.len())
+        && name.bytes().all(plain)
+        && name.starts_with(ends)
+        && name.ends_with(ends)
+}
+
 /// A new writer's name, `<yyyymmdd>-<deployment>-<128 random bits>`.
 pub(crate) fn new_writer(deployment: &str, unix_us: u64) -> Result<String, random::RandomError> {
     let day = clock::day(unix_us).replace('-', "");

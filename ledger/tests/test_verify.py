@@ -83,6 +83,27 @@ def test_what_is_in_a_folder(tmp_path):
     assert both() == {2}
 
 
+def test_several_places_are_one_log(tmp_path):
+    """Copies may overlap, but not differ; and none may be empty."""
+    source, trust = FIXTURES / "clean" / "ledger", FIXTURES / "clean" / "trust.policy"
+    names = sorted(verify.objects(source))
+    places = [tmp_path / "a", tmp_path / "b"]
+    for place, wanted in zip(places, (names[:-1], names[1:])):
+        for name in wanted:
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_bytes((source / name).read_bytes())
+    programs = ([sys.executable, HERE / "verify.py"], [AUDITOR, "verify"])
+    both = lambda *folders: {run(*program, *folders, "--trust", trust) for program in programs}
+    assert 0 not in both(places[0]) | both(places[1])
+    assert both(*places) == {0}
+    (tmp_path / "empty").mkdir()
+    assert both(*places, tmp_path / "empty") == {2}
+    assert both(*places, tmp_path / "nowhere") == {2}
+    shared = places[1] / names[1]
+    shared.write_bytes(shared.read_bytes()[:-1] + b"!")
+    assert both(*places) == both(*reversed(places)) == {1}
+
+
 GOOD = "log v https://example.org\nquorum none\n"
 
 

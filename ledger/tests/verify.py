@@ -3,7 +3,7 @@
 numbers in comments are that page's sections. It shares no code with the first, so that a mistake in
 one of them shows. Needs PyNaCl and zstandard.
 
-    verify.py FOLDER [--trust FILE]        exit 0 holds, 1 broken, 2 cannot be told, 64 usage"""
+    verify.py FOLDER… [--trust FILE]        exit 0 holds, 1 broken, 2 cannot be told, 64 usage"""
 
 import base64
 import datetime
@@ -317,7 +317,7 @@ def check_session(events, complete):  # 7
 
 def verify(names, get, trust):
     """The exit code for the log whose objects have `names`. `get(name, limit)` gives an object's
-    bytes, up to one more than `limit`, or raises OSError. `trust` is what read_trust gave, or None."""
+    bytes, up to one more than `limit`, or raises OSError or Fault. `trust` is what read_trust gave, or None."""
     faults = doubts = 0
     streams, sessions, complete = {}, {}, True
     doubts += trust is None or trust[1] != "none"
@@ -368,28 +368,47 @@ def objects(folder):  # 1
                 yield os.path.relpath(os.path.join(place, name), folder)
 
 
-def main(arguments):
-    if len(arguments) not in (1, 3) or arguments[1:2] not in ([], ["--trust"]):
-        print(__doc__, file=sys.stderr)
-        return 64
-    folder = arguments[0]
+def joined(folders):  # 1
+    """The names in several folders, and what gets an object of which all that have it have the same."""
+    where = {}
+    for folder in folders:
+        for name in objects(folder):
+            where.setdefault(name, []).append(folder)
 
     def get(name, limit):
-        with open(os.path.join(folder, name), "rb") as file:
-            return file.read(limit + 1)
+        copies = set()
+        for folder in where[name]:
+            with open(os.path.join(folder, name), "rb") as file:
+                copies.add(file.read(limit + 1))
+        need(len(copies) == 1)
+        return copies.pop()
 
+    return list(where), get
+
+
+def main(arguments):
+    folders, trust_file = arguments, None
+    if "--trust" in arguments[-2:-1]:
+        folders, trust_file = arguments[:-2], arguments[-1]
+    if not folders or any(folder.startswith("--") for folder in folders):
+        print(__doc__, file=sys.stderr)
+        return 64
     try:
         trust = None
-        if len(arguments) == 3:
-            with open(arguments[2], encoding="utf-8", newline="") as file:
+        if trust_file is not None:
+            with open(trust_file, encoding="utf-8", newline="") as file:
                 trust = read_trust(file.read())
     except (OSError, UnicodeDecodeError, Usage) as error:
-        print(f"{arguments[2]}: {error}", file=sys.stderr)
+        print(f"{trust_file}: {error}", file=sys.stderr)
         return 64
-    if not os.path.isdir(folder):
-        print(f"{folder}: not a folder", file=sys.stderr)
-        return 2
-    code = verify(list(objects(folder)), get, trust)
+    for folder in folders:
+        if not os.path.isdir(folder):
+            print(f"{folder}: not a folder", file=sys.stderr)
+            return 2
+        if len(folders) > 1 and next(objects(folder), None) is None:
+            print(f"{folder}: no log", file=sys.stderr)
+            return 2
+    code = verify(*joined(folders), trust)
     print(["holds", "broken", "cannot be told"][code])
     return code
 

@@ -30,9 +30,10 @@ macro_rules! built_in {
 }
 
 /// The controls that the binary carries; `--controls` takes others instead.
-const BUILT_IN: [(&str, &str, &str); 12] = [
+const BUILT_IN: [(&str, &str, &str); 13] = [
     built_in!("AL-01"),
     built_in!("AL-02"),
+    built_in!("AL-06"),
     built_in!("BU-04"),
     built_in!("KM-03"),
     built_in!("RD-01"),

@@ -20,10 +20,14 @@ use gatehouse_envelope::{
     digest::{Sha256, hex, sha256},
     sign::FileSigner,
 };
-use gatehouse_ledger::clock::{Clock, SystemClock, rfc3339};
+use gatehouse_ledger::{
+    DEFAULT_RETENTION_DAYS,
+    clock::{Clock, SystemClock, rfc3339},
+};
 
 use crate::{
     cli::Failure,
+    place::is_bucket,
     scan::{self, Part, Period, Source, Tested, exit_code, results, tally, test},
     views::Loaded,
 };
@@ -126,11 +130,17 @@ fn facts(asked: &Arguments, period: Period, signer: Option<&FileSigner>) -> Resu
         command: format!("gatehouse-auditor {}", words.join(" ")),
         again: again(asked, period),
         tool: digest_of(&tool)?,
-        place: asked.source.place.display().to_string(),
+        place: places(asked).join(" "),
         trust,
         key: signer.map(manifest::public_key),
         period,
     })
+}
+
+/// Where the log is, as it was typed.
+fn places(asked: &Arguments) -> Vec<String> {
+    let places = asked.source.at.places.iter();
+    places.map(|place| place.display().to_string()).collect()
 }
 
 fn again(asked: &Arguments, period: Period) -> String {
@@ -139,7 +149,19 @@ fn again(asked: &Arguments, period: Period) -> String {
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         quoted(absolute.as_os_str())
     };
-    words.push(whole(&asked.source.place));
+    for place in &asked.source.at.places {
+        words.push(match is_bucket(place) {
+            true => quoted(place.as_os_str()),
+            false => whole(place),
+        });
+    }
+    for (option, value) in asked.source.at.reach.options() {
+        words.push(format!("{option} {}", quoted(value.as_ref())));
+    }
+    let days = asked.source.demanded.retention_days;
+    if days != DEFAULT_RETENTION_DAYS {
+        words.push(format!("--retention-days {days}"));
+    }
     for (option, path) in [
         ("--trust", &asked.source.trust),
         ("--controls", &asked.source.controls),

@@ -14,9 +14,12 @@ pub(crate) use period::{Period, parse as parse_time};
 pub(crate) use query::{Exceptions, Part, rows};
 pub(crate) use show::{results, tally};
 
+use gatehouse_ledger::verify::Verifier;
+
 use crate::{
-    cli::{Failure, open},
+    cli::Failure,
     controls::{self, Control},
+    place::{Demanded, Places},
     verify::read_trust,
     views::{Database, Loaded, load},
 };
@@ -98,8 +101,10 @@ pub(crate) fn exit_code(tested: &[Tested<'_>]) -> u8 {
 /// What to scan, and with what.
 #[derive(clap::Args)]
 pub(crate) struct Source {
-    /// The folder that holds the log: `ledger/` of a data directory, or a copy of a bucket.
-    pub(crate) place: PathBuf,
+    #[command(flatten)]
+    pub(crate) at: Places,
+    #[command(flatten)]
+    pub(crate) demanded: Demanded,
     /// The trust file. Without one the signer is unknown, and no control can pass.
     #[arg(long, value_name = "FILE")]
     pub(crate) trust: Option<PathBuf>,
@@ -116,8 +121,9 @@ impl Source {
     pub(crate) fn load(&self) -> Result<(Vec<Control>, Loaded), Failure> {
         let controls = controls::load(self.controls.as_deref())?;
         let trust = self.trust.as_deref().map(read_trust).transpose()?;
-        let log = open(&self.place)?;
-        let loaded = load(&log, trust.as_ref(), self.db.as_deref())?;
+        let log = self.at.open()?;
+        let verifier = Verifier::new(trust.as_ref()).locks(self.demanded.locks());
+        let loaded = load(log.as_ref(), verifier, self.db.as_deref())?;
         Ok((controls, loaded))
     }
 }

@@ -6,7 +6,6 @@ use gatehouse_ledger::{
     names::Name,
     read::{Entry, records},
     store::Fetcher,
-    trust::Trust,
     verify::{Report, State, StreamReport, Verifier},
 };
 
@@ -36,13 +35,13 @@ pub(crate) struct Loaded {
 /// Verifies `log` and fills the views with what was verified.
 pub(crate) fn load(
     log: &dyn Fetcher,
-    trust: Option<&Trust>,
+    verifier: Verifier<'_>,
     file: Option<&Path>,
 ) -> Result<Loaded, Failure> {
     let mut database = Database::create(file)?;
     let first = First::new(log);
     let mut bar = Bar::new("segments");
-    let report = Verifier::new(trust).verify(&first, |progress| {
+    let report = verifier.verify(&first, |progress| {
         bar.show(progress.segments, progress.of);
     });
     drop(bar);

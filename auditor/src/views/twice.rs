@@ -7,7 +7,7 @@ use std::{
 };
 
 use gatehouse_envelope::digest::sha256;
-use gatehouse_ledger::store::{Fetcher, Object, StoreError};
+use gatehouse_ledger::store::{Fetcher, Object, StoreError, Stored};
 
 /// The first reading: remembers the digest of every object that was read.
 pub(super) struct First<'f> {
@@ -37,12 +37,13 @@ impl Fetcher for First<'_> {
         self.log.list(prefix)
     }
 
-    fn get(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, StoreError> {
-        let bytes = self.log.get(name, limit)?;
-        if let Some(bytes) = &bytes {
-            self.read().insert(name.to_owned(), sha256(&[bytes]));
+    fn fetch(&self, name: &str, limit: usize) -> Result<Option<Stored>, StoreError> {
+        let stored = self.log.fetch(name, limit)?;
+        if let Some(stored) = &stored {
+            let digest = sha256(&[&stored.bytes]);
+            self.read().insert(name.to_owned(), digest);
         }
-        Ok(bytes)
+        Ok(stored)
     }
 }
 
@@ -57,10 +58,10 @@ impl Fetcher for Second<'_, '_> {
         Ok(objects)
     }
 
-    fn get(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, StoreError> {
-        let bytes = self.0.log.get(name, limit)?;
+    fn fetch(&self, name: &str, limit: usize) -> Result<Option<Stored>, StoreError> {
+        let stored = self.0.log.fetch(name, limit)?;
         let read = self.0.read();
-        Ok(bytes.filter(|bytes| read.get(name) == Some(&sha256(&[bytes]))))
+        Ok(stored.filter(|stored| read.get(name) == Some(&sha256(&[&stored.bytes]))))
     }
 }
 
@@ -77,11 +78,11 @@ mod tests {
             self.0.list(prefix)
         }
 
-        fn get(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, StoreError> {
+        fn fetch(&self, name: &str, limit: usize) -> Result<Option<Stored>, StoreError> {
             let changed = *self.1.lock().unwrap() && name == "log/b";
-            Ok(self.0.get(name, limit)?.map(|mut bytes| {
-                bytes.extend(changed.then_some(b'!'));
-                bytes
+            Ok(self.0.fetch(name, limit)?.map(|mut stored| {
+                stored.bytes.extend(changed.then_some(b'!'));
+                stored
             }))
         }
     }

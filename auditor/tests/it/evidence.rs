@@ -76,7 +76,7 @@ fn a_package_is_whole_and_signed() {
     assert_eq!(made.code, Some(0), "{}", made.said);
     let root = made.dir.path().join("out");
     let files = files(&root);
-    assert_eq!(files.len(), 3 * 12 + 5, "{:?}", files.keys());
+    assert_eq!(files.len(), 3 * 13 + 5, "{:?}", files.keys());
     for (name, bytes) in &files {
         // The exceptions of a control that passes are a header and nothing else.
         let lines = bytes.iter().filter(|b| **b == b'\n').count();

@@ -8,9 +8,13 @@
     reason = "clippy's leave for tests does not reach the helpers of an integration test"
 )]
 
+#[cfg(feature = "aws")]
+#[path = "../../../envelope/tests/it/aws/mod.rs"]
+mod aws;
 mod book;
 mod diff;
 mod evidence;
+mod places;
 mod scan;
 
 use std::{
@@ -136,7 +140,7 @@ fn changes_break_it_and_missing_ends_leave_it_open() {
     std::fs::write(&segments[0], &changed).unwrap();
     let output = auditor(&["verify", &at.ledger, "--trust", &at.trust]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert!(text(&output).contains("broken: log/p_day="));
+    assert!(text(&output).contains("broken (tampering): log/p_day="));
     std::fs::write(&segments[0], &first).unwrap();
     std::fs::remove_file(segments.last().unwrap()).unwrap();
     let output = auditor(&["verify", &at.ledger, "--trust", &at.trust]);
@@ -213,7 +217,7 @@ fn wrong_use_is_64_and_a_missing_log_is_2() {
         &["verify", &at.ledger, "--fast"],
         &["verify", &at.ledger, "--trust", "/nowhere/trust.policy"],
         &["verify", &at.ledger, "--trust", &at.ledger],
-        &["verify", "s3://bucket/prefix"],
+        &["verify", "s3://Bucket/prefix"],
         &["timeline", &at.ledger],
         &["timeline", &at.ledger, "--session", "r_1"],
         &[

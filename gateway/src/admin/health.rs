@@ -21,6 +21,8 @@ pub struct Health {
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
     /// Whether requests can be served: the log takes records, the stores answer.
     pub ready: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// A line that says what waits for the log's store.
+    pub log: Arc<dyn Fn() -> String + Send + Sync>,
 }
 
 impl Health {
@@ -77,8 +79,13 @@ impl Health {
         }
         match request.uri().path() {
             "/healthz" => plain(StatusCode::OK, "ok\n".into()),
-            "/readyz" if (self.ready)() => plain(StatusCode::OK, "ready\n".into()),
-            "/readyz" => plain(StatusCode::SERVICE_UNAVAILABLE, "not ready\n".into()),
+            "/readyz" => {
+                let (status, word) = match (self.ready)() {
+                    true => (StatusCode::OK, "ready"),
+                    false => (StatusCode::SERVICE_UNAVAILABLE, "not ready"),
+                };
+                plain(status, format!("{word}\n{}", (self.log)()))
+            }
             "/metrics" => {
                 let mut response = plain(StatusCode::OK, (self.metrics)());
                 let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -10,6 +10,7 @@ mod desk;
 mod health;
 #[cfg(feature = "aws")]
 mod kms;
+mod log_store;
 mod office;
 mod protocol;
 mod rekey;

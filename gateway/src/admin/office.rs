@@ -8,11 +8,14 @@ use std::{error::Error, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use gatehouse_envelope::sign::{FileSigner, Signer};
-use gatehouse_ledger::{AppendError, Ledger, Mode, Options, Pace, Recovery, store::Dir};
+use gatehouse_ledger::{
+    AppendError, Ledger, Mode, Options, Pace, Recovery, clock::Clock as LedgerTime,
+};
 
 use super::{
     Desk,
     backends::{Backends, Watch},
+    log_store,
     vault::Vault,
 };
 use crate::{
@@ -190,8 +193,14 @@ impl Files {
             self.book.pay();
             let log = self.book.ledger().condition();
             if stall.is_to_be_told(log.stalled, tokio::time::Instant::now()) {
-                let waiting = log.waiting;
-                tracing::warn!(waiting, "the log's store takes nothing; segments wait");
+                let (waiting, bytes) = (log.waiting, log.spooled);
+                let why = self.book.ledger().trouble().unwrap_or_default();
+                tracing::warn!(
+                    waiting,
+                    bytes,
+                    why,
+                    "the log's store takes nothing; segments wait"
+                );
             }
             self.backends.look_again().await;
             watch.look(&self.backends.condition());
@@ -276,6 +285,7 @@ async fn open_book(
     clock: Arc<dyn Clock>,
 ) -> Result<(Book, Recovery), OfficeError> {
     let bound = config.ledger.append_timeout;
+    let degraded = config.ledger.allow_degraded;
     let options = Options {
         data_dir: config.data_dir.clone(),
         deployment: config.ledger.deployment.clone(),
@@ -287,13 +297,17 @@ async fn open_book(
         pace: Pace {
             flush_after: config.ledger.segment_age,
             flush_bytes: config.ledger.segment_size as u64,
+            spool_bytes: config.ledger.spool,
             ..Pace::default()
         },
     };
     let signer = signer(config).await?;
+    let kept = config.ledger.store.clone();
     let opened = tokio::task::spawn_blocking(move || {
-        let store = Arc::new(Dir::new(options.data_dir.join("ledger")));
-        let opened = Ledger::open(options, store, signer, Arc::new(LedgerClock(clock)));
+        let clock: Arc<dyn LedgerTime> = Arc::new(LedgerClock(clock));
+        let store = log_store::open(&kept, &options.data_dir, Arc::clone(&clock));
+        let store = store.map_err(OfficeError::of("ledger.store"))?;
+        let opened = Ledger::open(options, store, signer, clock);
         opened.map_err(OfficeError::of("ledger"))
     });
     let (ledger, recovery) = opened.await.map_err(OfficeError::of("ledger"))??;
@@ -303,7 +317,8 @@ async fn open_book(
             "a stream does not fit together; its files are set aside"
         );
     }
-    Ok((Book::new(Arc::new(ledger), bound), recovery))
+    let book = Book::new(Arc::new(ledger), bound).allow_degraded(degraded);
+    Ok((book, recovery))
 }
 
 /// The log's signing key.

@@ -205,6 +205,7 @@ async fn health_and_metrics_on_loopback_only() {
     let health = Health {
         metrics: Arc::new(|| "up 1\n# EOF\n".to_owned()),
         ready: Arc::new(move || seen.load(std::sync::atomic::Ordering::SeqCst)),
+        log: Arc::new(|| "log: nothing waits\n".to_owned()),
     };
     let (stop, stopped) = oneshot::channel::<()>();
     let serving = health.serve(listener, async move { drop(stopped.await) });
@@ -218,7 +219,9 @@ async fn health_and_metrics_on_loopback_only() {
             answer
         };
         assert!(ask("GET /healthz").await.starts_with("HTTP/1.1 200"));
-        assert!(ask("GET /readyz").await.starts_with("HTTP/1.1 503"));
+        let not_ready = ask("GET /readyz").await;
+        assert!(not_ready.starts_with("HTTP/1.1 503"));
+        assert!(not_ready.ends_with("not ready\nlog: nothing waits\n"));
         ready.store(true, std::sync::atomic::Ordering::SeqCst);
         assert!(ask("GET /readyz").await.starts_with("HTTP/1.1 200"));
         let metrics = ask("GET /metrics").await;

@@ -9,6 +9,7 @@ use gatehouse_ledger::{
 };
 
 use super::{
+    degraded::{Degraded, Fate},
     owed::{Later, Owed},
     parts::BuildError,
 };
@@ -23,6 +24,7 @@ pub struct Book {
     ledger: Arc<Ledger>,
     bound: Duration,
     owed: Arc<Owed>,
+    degraded: Arc<Degraded>,
 }
 
 /// The log did not take an event. The request that it belongs to must fail (503,
@@ -77,12 +79,27 @@ impl Book {
     /// A book that writes into `ledger`. Past `bound` an event counts as not written, and the
     /// request that it belongs to fails.
     pub fn new(ledger: Arc<Ledger>, bound: Duration) -> Self {
-        let owed = Arc::default();
         Self {
             ledger,
             bound,
-            owed,
+            owed: Arc::default(),
+            degraded: Arc::default(),
         }
+    }
+
+    /// Allows requests to go on for so long while the log does not take their records, which it
+    /// gets later, with a record of that. `None` allows none.
+    #[must_use]
+    pub fn allow_degraded(self, limit: Option<Duration>) -> Self {
+        Self {
+            degraded: Arc::new(Degraded::allowing(limit)),
+            ..self
+        }
+    }
+
+    /// Whether requests go on without the log now.
+    pub fn is_degraded(&self) -> bool {
+        self.degraded.is_on()
     }
 
     /// Writes `event`; it is durable, as the ledger's mode has it, when this returns.
@@ -124,16 +141,35 @@ impl Book {
         event: Event,
         durability: Durability,
     ) -> Result<(), Unconfirmed> {
-        let mut ticket = self.ledger.append(event, durability);
-        match tokio::time::timeout(self.bound, &mut ticket).await {
-            Ok(outcome) => outcome
-                .map(|_| ())
-                .map_err(|error| BookError::from(error).into()),
-            Err(_) => Err(Unconfirmed {
+        let mut ticket = self.ledger.append(event.clone(), durability);
+        let unconfirmed = match tokio::time::timeout(self.bound, &mut ticket).await {
+            Ok(Ok(_)) => return Ok(()),
+            Ok(Err(error)) => BookError::from(error).into(),
+            Err(_) => Unconfirmed {
                 error: BookError::Late,
                 later: Some(Box::pin(async { Ok(ticket.await.map(|_| ())?) })),
-            }),
+            },
+        };
+        self.go_on(event, unconfirmed)
+    }
+
+    /// Whether the request of an unconfirmed event may go on all the same.
+    fn go_on(&self, event: Event, unconfirmed: Unconfirmed) -> Result<(), Unconfirmed> {
+        if !self.owed.has_room() {
+            return Err(unconfirmed);
         }
+        let Fate::GoesOn(first) = self.degraded.judge(unconfirmed.error) else {
+            return Err(unconfirmed);
+        };
+        if let Some(enter) = first {
+            tracing::error!(error = %unconfirmed.error, "requests go on without the log");
+            self.owed.add(enter, None);
+        }
+        // What is in the log already is not offered again.
+        if unconfirmed.error.written() != Some(true) {
+            self.owed.add(event, unconfirmed.later);
+        }
+        Ok(())
     }
 
     /// Leaves an event that the log must have, whatever is wrong with it now: it is offered by every
@@ -145,7 +181,11 @@ impl Book {
 
     /// Offers what is owed. Says how many events the log does not have yet.
     pub fn pay(&self) -> usize {
-        self.owed.pay(&self.ledger)
+        let owed = self.owed.pay(&self.ledger);
+        if let Some(again) = self.degraded.end(owed, &self.ledger) {
+            self.owed.add(again, None);
+        }
+        owed
     }
 
     /// The ledger, for shutting it down and for its health.

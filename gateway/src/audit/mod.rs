@@ -6,6 +6,7 @@
 //! would have recorded, fail.
 
 mod book;
+mod degraded;
 mod exchange;
 mod operation;
 mod owed;

@@ -42,6 +42,11 @@ impl Owed {
         push(&self.refusals, ROOM_FOR_REFUSALS, Owing { event, attempt });
     }
 
+    /// Whether some more can be kept without giving one up.
+    pub(super) fn has_room(&self) -> bool {
+        self.records.lock().len() < ROOM / 2
+    }
+
     /// Offers all of them again, waiting for nothing. Says how many the log does not have yet.
     pub(super) fn pay(&self, ledger: &Ledger) -> usize {
         let left = [&self.records, &self.refusals].map(|records| {

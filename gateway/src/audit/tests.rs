@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use gatehouse_envelope::sign::MemorySigner;
 use gatehouse_ledger::{
-    Ledger, Mode, Options, Pace,
-    store::{Fetcher, LedgerStore, Memory, Object, StoreError},
+    Durability, Ledger, Mode, Options, Pace,
+    store::{Fetcher, LedgerStore, Memory, Object, StoreError, Stored},
 };
 use gatehouse_redactor::Label;
 
@@ -190,15 +190,15 @@ fn a_refusal_stands_in_its_session_if_it_has_one() {
 }
 
 /// A store that takes its time.
-struct Slow(Memory);
+struct Slow(Arc<Memory>);
 
 impl Fetcher for Slow {
     fn list(&self, prefix: &str) -> Result<Vec<Object>, StoreError> {
         self.0.list(prefix)
     }
 
-    fn get(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, StoreError> {
-        self.0.get(name, limit)
+    fn fetch(&self, name: &str, limit: usize) -> Result<Option<Stored>, StoreError> {
+        self.0.fetch(name, limit)
     }
 }
 
@@ -212,6 +212,11 @@ impl LedgerStore for Slow {
 }
 
 fn book(dir: &Path, mode: Mode) -> Book {
+    slow_book(dir, mode).0
+}
+
+/// A book over a slow store, and what that store holds.
+fn slow_book(dir: &Path, mode: Mode) -> (Book, Arc<Memory>) {
     let options = Options {
         data_dir: dir.to_owned(),
         deployment: "prod".into(),
@@ -220,9 +225,11 @@ fn book(dir: &Path, mode: Mode) -> Book {
     };
     let signer = Arc::new(MemorySigner::generate("prod").unwrap());
     let clock = Arc::new(LedgerClock(Arc::new(SystemClock::new())));
-    let store = Arc::new(Slow(Memory::default()));
+    let memory = Arc::new(Memory::default());
+    let store = Arc::new(Slow(Arc::clone(&memory)));
     let ledger = Ledger::open(options, store, signer, clock).unwrap().0;
-    Book::new(Arc::new(ledger), Duration::from_millis(250))
+    let book = Book::new(Arc::new(ledger), Duration::from_millis(250));
+    (book, memory)
 }
 
 #[tokio::test]
@@ -267,4 +274,64 @@ async fn a_promise_that_says_how_it_ended_tells_who_else_would() {
         let told = told.load(std::sync::atomic::Ordering::SeqCst);
         assert_eq!(told, !kept);
     }
+}
+
+/// The records of a log, by kind.
+fn kinds(dir: &Path, store: &Memory) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let unread = gatehouse_ledger::read::records(store, |entry| {
+        found.push((entry.kind.to_owned(), entry.event.to_owned()));
+    });
+    assert!(unread.unwrap().is_empty(), "{}", dir.display());
+    found
+}
+
+#[tokio::test]
+async fn where_it_is_allowed_requests_go_on_without_the_log_which_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let (book, store) = slow_book(dir.path(), Mode::Strict);
+    let book = book.allow_degraded(Some(Duration::from_secs(3600)));
+    let event = || {
+        let providers = &["openai"];
+        let snapshot = ConfigSnapshot {
+            version: "0.1.0",
+            build: [0; 32],
+            config: [0; 32],
+            providers,
+        };
+        snapshot.build().unwrap()
+    };
+    for _ in 0..3 {
+        book.offer(event(), Durability::Durable).await.unwrap();
+    }
+    assert!(book.is_degraded());
+    // The store is slow, and in the end it has everything.
+    while book.is_degraded() {
+        book.pay();
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let ended = book.clone();
+    tokio::task::spawn_blocking(move || ended.ledger().close().unwrap())
+        .await
+        .unwrap();
+    let kinds = kinds(dir.path(), &store);
+    let count = |kind: &str| kinds.iter().filter(|(of, _)| of == kind).count();
+    assert_eq!(count("config.snapshot"), 3, "{kinds:?}");
+    assert_eq!(count("audit.degraded.enter"), 1, "{kinds:?}");
+    let leaves: Vec<_> = kinds
+        .iter()
+        .filter(|(of, _)| of == "audit.degraded.leave")
+        .collect();
+    assert_eq!(leaves.len(), 1, "{kinds:?}");
+    assert!(leaves[0].1.contains("\"unlogged\":3,"), "{kinds:?}");
+}
+
+#[tokio::test]
+async fn past_its_limit_they_do_not_go_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let (book, _) = slow_book(dir.path(), Mode::Strict);
+    let book = book.allow_degraded(Some(Duration::ZERO));
+    let event = Event::kind("clock.status").finish().unwrap();
+    let refused = book.offer(event, Durability::Durable).await;
+    assert_eq!(refused.unwrap_err().error, BookError::Late);
 }

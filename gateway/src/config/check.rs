@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::fault::Faults;
 use super::load::{Environment, Overrides};
 use super::raw::RawTimeouts;
-use super::raw::{Raw, RawFormat, RawLedger, RawLevel, RawLimits, RawLog, RawMode, RawSessions};
-use super::{Config, Ledger, LedgerMode, Limits, Log, OnBusy, Redaction, Sessions, Timeouts};
+use super::raw::{Raw, RawFormat, RawLevel, RawLimits, RawLog, RawSessions};
+use super::{Config, Limits, Log, OnBusy, Redaction, Sessions, Timeouts};
 use super::{tree, value};
 
 /// The version of the configuration's language that this gateway reads.
@@ -283,40 +283,6 @@ impl<'e> Check<'e> {
         }
     }
 
-    fn ledger(&mut self, raw: &RawLedger) -> Ledger {
-        self.only("ledger.store", raw.store.as_deref(), "dir");
-        let or = Ledger::default();
-        let deployment = raw.deployment.clone().unwrap_or(or.deployment);
-        if !is_deployment(&deployment) {
-            let message = "must be 1 to 32 characters of a-z, 0-9 and -, and begin with a letter";
-            self.faults.add("ledger.deployment", message);
-        }
-        let age = raw.segment_age.as_deref();
-        let size = raw.segment_size.as_deref();
-        let append = raw.append_timeout.as_deref();
-        Ledger {
-            mode: match raw.mode {
-                Some(RawMode::Async) => LedgerMode::Async,
-                Some(RawMode::Local) | None => LedgerMode::Local,
-                Some(RawMode::Strict) => LedgerMode::Strict,
-            },
-            append_timeout: self.duration("ledger.append_timeout", append, or.append_timeout),
-            deployment,
-            segment_age: self.duration("ledger.segment_age", age, or.segment_age),
-            segment_size: self.size("ledger.segment_size", size, or.segment_size),
-            prompt_parts: raw.prompt_parts.unwrap_or(or.prompt_parts),
-        }
-    }
-
-    /// A name of which this version has one: the others are promised for later, so they get a
-    /// better answer than "unknown".
-    fn only(&mut self, path: &str, text: Option<&str>, known: &str) {
-        if text.is_some_and(|text| text != known) {
-            self.faults
-                .add(path, format!("this version has only \"{known}\""));
-        }
-    }
-
     pub(super) fn duration(
         &mut self,
         path: &str,
@@ -375,11 +341,4 @@ fn log(raw: &RawLog) -> Log {
         },
         json: matches!(raw.format, Some(RawFormat::Json)),
     }
-}
-
-fn is_deployment(name: &str) -> bool {
-    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    name.starts_with(|first: char| first.is_ascii_lowercase())
-        && name.len() <= 32
-        && name.bytes().all(fits)
 }

@@ -9,6 +9,7 @@ mod caps;
 mod check;
 mod fault;
 mod keys;
+mod ledger;
 mod load;
 mod model;
 mod phases;
@@ -34,6 +35,7 @@ use http::Uri;
 pub use caps::Caps;
 pub use fault::{Fault, Faults};
 pub use keys::{Keys, Kms, RootKey};
+pub use ledger::{Ledger, LedgerMode, LogBucket, LogStore};
 pub use load::{Environment, Overrides};
 pub(crate) use model::needs as needs_model;
 pub use phases::Phases;
@@ -214,34 +216,6 @@ pub struct Sessions {
     pub require_session: bool,
 }
 
-/// The audit log.
-#[derive(Clone, Debug)]
-pub struct Ledger {
-    /// What a request waits for.
-    pub mode: LedgerMode,
-    /// How long the log may take for one record before the request that it belongs to fails.
-    pub append_timeout: Duration,
-    /// This deployment's name, part of every stream's name: `a-z`, `0-9` and `-`.
-    pub deployment: String,
-    /// A segment is closed when its first record is this old.
-    pub segment_age: Duration,
-    /// A segment is closed when it holds this many bytes, before compression.
-    pub segment_size: usize,
-    /// Whether records hold digests of the prompts' parts.
-    pub prompt_parts: bool,
-}
-
-/// What a request waits for before a provider sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LedgerMode {
-    /// For the record to be taken, not for the disk.
-    Async,
-    /// For the record to be on the local disk.
-    Local,
-    /// For the segment's store to hold it.
-    Strict,
-}
-
 /// The operator's log, on standard error. Never holds payload.
 #[derive(Clone, Copy, Debug)]
 pub struct Log {
@@ -322,19 +296,6 @@ impl Default for Sessions {
             wait: Duration::from_secs(10),
             continuity: true,
             require_session: false,
-        }
-    }
-}
-
-impl Default for Ledger {
-    fn default() -> Ledger {
-        Ledger {
-            mode: LedgerMode::Local,
-            append_timeout: Duration::from_millis(250),
-            deployment: "gatehouse".to_owned(),
-            segment_age: Duration::from_secs(5),
-            segment_size: 8 << 20,
-            prompt_parts: false,
         }
     }
 }

@@ -175,6 +175,18 @@ pub(super) struct RawLedger {
     pub(super) deployment: Option<String>,
     pub(super) segment_age: Option<String>,
     pub(super) segment_size: Option<String>,
+    pub(super) spool: Option<String>,
+    pub(super) allow_degraded: Option<String>,
+    pub(super) bucket: Option<String>,
+    pub(super) prefix: Option<String>,
+    pub(super) region: Option<String>,
+    pub(super) endpoint: Option<String>,
+    pub(super) retention_days: Option<i64>,
+    pub(super) kms_key_id: Option<String>,
+    pub(super) expected_owner: Option<String>,
+    pub(super) connect_timeout: Option<String>,
+    pub(super) timeout: Option<String>,
+    pub(super) allow_plain_http: Option<bool>,
     pub(super) prompt_parts: Option<bool>,
 }
 

@@ -18,6 +18,7 @@ use crate::auth::{Authenticator, CallerKeys, DenialLog, Denials, NewCaller};
 use crate::config::Config;
 use crate::pipeline::{Digests, Gateway};
 use crate::provider::Upstream;
+use crate::telemetry::log_line;
 
 /// How often sessions that have ended are looked for.
 const SWEEP: Duration = Duration::from_secs(60);
@@ -292,19 +293,21 @@ impl Running {
         let metrics = Arc::clone(&self.gateway.metrics);
         let (book, stop) = (self.gateway.book.clone(), self.stop.clone());
         let store = self.store.clone();
-        let (log, failed) = (book.clone(), store.clone());
+        let (log, spool, failed) = (book.clone(), book.clone(), store.clone());
         Health {
             metrics: Arc::new(move || {
-                let waiting = log.ledger().condition().waiting;
-                metrics
-                    .log_waiting
-                    .set(waiting.try_into().unwrap_or(i64::MAX));
+                metrics.log.set(log.ledger().condition(), log.is_degraded());
                 metrics.store_failed.set(failed.failed().into());
                 metrics.render()
             }),
             ready: Arc::new(move || {
                 let log = book.ledger().condition();
-                !log.failed && !log.disk_full && !store.failed() && !stop.is_cancelled()
+                let takes = !log.failed && !log.disk_full && !log.spool_full;
+                takes && !store.failed() && !stop.is_cancelled()
+            }),
+            log: Arc::new(move || {
+                let ledger = spool.ledger();
+                log_line(ledger.condition(), ledger.trouble().as_deref())
             }),
         }
     }

@@ -11,6 +11,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
+use super::log::LogMetrics;
 use super::tls::TlsMetrics;
 
 /// How an exchange ended, as records and metrics spell it.
@@ -83,8 +84,8 @@ pub struct Metrics {
     pub exchanges: Gauge,
     /// Open connections of callers.
     pub connections: Gauge,
-    /// Segments of the log that its store does not have yet.
-    pub log_waiting: Gauge,
+    /// The log's spool.
+    pub log: LogMetrics,
     /// 1 while the session store takes nothing.
     pub store_failed: Gauge,
     /// The listener's TLS.
@@ -130,7 +131,7 @@ impl Metrics {
             unresolved: Counter::default(),
             exchanges: Gauge::default(),
             connections: Gauge::default(),
-            log_waiting: Gauge::default(),
+            log: LogMetrics::default(),
             store_failed: Gauge::default(),
             tls: TlsMetrics::default(),
         };
@@ -184,11 +185,7 @@ impl Metrics {
             "Open connections of callers",
             metrics.connections.clone(),
         );
-        registry.register(
-            "log_segments_waiting",
-            "Segments of the log that are not in its store yet",
-            metrics.log_waiting.clone(),
-        );
+        metrics.log.register(registry);
         registry.register(
             "session_store_failed",
             "1 while the session store takes nothing",

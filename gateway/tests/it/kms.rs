@@ -1,9 +1,6 @@
 //! The program itself with its keys in KMS: what callers get while KMS gives none, what operators do to
 //! change keys, and a log that is signed by KMS.
 
-#[path = "../../../envelope/tests/it/aws/mod.rs"]
-mod aws;
-
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -15,7 +12,7 @@ use gatehouse_ledger::verify::Verifier;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
-use self::aws::{ACCESS_KEY, Emulator, Fate, Front, Kind, REGION, SECRET_KEY};
+use crate::aws::{ACCESS_KEY, Emulator, Fate, Front, Kind, REGION, SECRET_KEY};
 use crate::gate::{Answer, Caller, records};
 
 /// How long anything may take to start or to stop.

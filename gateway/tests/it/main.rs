@@ -10,6 +10,9 @@
 
 mod across;
 mod arrows;
+#[cfg(feature = "aws")]
+#[path = "../../../envelope/tests/it/aws/mod.rs"]
+mod aws;
 mod bad;
 mod budget;
 mod busy;
@@ -27,6 +30,8 @@ mod gate;
 mod half_closed;
 #[cfg(feature = "aws")]
 mod kms;
+#[cfg(feature = "aws")]
+mod log_in_s3;
 #[cfg(feature = "model")]
 mod model;
 #[cfg(feature = "model")]

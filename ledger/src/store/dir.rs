@@ -9,7 +9,7 @@ use std::{
 
 use gatehouse_envelope::digest::{hex, sha256};
 
-use super::{Fetcher, LedgerStore, Object, StoreError, is_name};
+use super::{Fetcher, LedgerStore, Object, StoreError, Stored, is_name};
 
 /// Where files are made before they get their names. Begins with a dot, so it is no object.
 const NEW: &str = ".new";
@@ -75,13 +75,10 @@ impl Fetcher for Dir {
             other => other?,
         }
         names.retain(|name| name.starts_with(prefix));
-        Ok(names
-            .into_iter()
-            .map(|name| Object { name, versions: 1 })
-            .collect())
+        Ok(names.into_iter().map(Object::once).collect())
     }
 
-    fn get(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, StoreError> {
+    fn fetch(&self, name: &str, limit: usize) -> Result<Option<Stored>, StoreError> {
         let path = self.path(name)?;
         let file = match File::open(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -96,7 +93,7 @@ impl Fetcher for Dir {
         if bytes.len() > limit {
             Err(StoreError::TooLarge)
         } else {
-            Ok(Some(bytes))
+            Ok(Some(bytes.into()))
         }
     }
 }

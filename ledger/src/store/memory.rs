@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use super::{Fetcher, LedgerStore, Object, StoreError, is_name};
+use super::{Fetcher, LedgerStore, Object, StoreError, Stored, is_name};
 
 /// Objects by name.
 #[derive(Default)]
@@ -32,18 +32,13 @@ impl Fetcher for Memory {
     fn list(&self, prefix: &str) -> Result<Vec<Object>, StoreError> {
         let objects = self.lock();
         let names = objects.keys().filter(|name| name.starts_with(prefix));
-        Ok(names
-            .map(|name| Object {
-                name: name.clone(),
-                versions: 1,
-            })
-            .collect())
+        Ok(names.cloned().map(Object::once).collect())
     }
 
-    fn get(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, StoreError> {
+    fn fetch(&self, name: &str, limit: usize) -> Result<Option<Stored>, StoreError> {
         match self.lock().get(name) {
             Some(bytes) if bytes.len() > limit => Err(StoreError::TooLarge),
-            found => Ok(found.cloned()),
+            found => Ok(found.cloned().map(Stored::from)),
         }
     }
 }

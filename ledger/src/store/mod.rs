@@ -1,10 +1,16 @@
 //! Where the log is kept.
 
 mod dir;
+mod joined;
 mod memory;
+#[cfg(feature = "aws")]
+mod s3;
 
 pub use dir::Dir;
+pub use joined::Joined;
 pub use memory::Memory;
+#[cfg(feature = "aws")]
+pub use s3::{Bucket, Keeping, Operation, S3, S3Error};
 
 /// The reading half of a store: all that verification needs.
 pub trait Fetcher: Send + Sync {
@@ -15,11 +21,43 @@ pub trait Fetcher: Send + Sync {
     /// The store did not answer; nothing is known about what it holds.
     fn list(&self, prefix: &str) -> Result<Vec<Object>, StoreError>;
 
-    /// The bytes of an object, of its oldest version; none if there is no such object.
+    /// An object's oldest version, with what the store says of it; none if there is no such object.
     ///
     /// # Errors
     /// The store did not answer, or the object is larger than `limit` bytes.
-    fn get(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, StoreError>;
+    fn fetch(&self, name: &str, limit: usize) -> Result<Option<Stored>, StoreError>;
+
+    /// Its bytes alone.
+    ///
+    /// # Errors
+    /// As [`Fetcher::fetch`].
+    fn get(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.fetch(name, limit)?.map(|stored| stored.bytes))
+    }
+}
+
+/// An object as a store gives it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// What it holds.
+    pub bytes: Vec<u8>,
+    /// How it is kept; none where the store has no locks, as a folder.
+    pub kept: Option<Kept>,
+}
+
+impl From<Vec<u8>> for Stored {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self { bytes, kept: None }
+    }
+}
+
+/// What a store with locks says of an object, by its own clock. Microseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// When the store got it.
+    pub written_us: u64,
+    /// Until when nobody can remove it; none if somebody could now.
+    pub locked_until_us: Option<u64>,
 }
 
 /// A store in which a name is written once.
@@ -40,8 +78,21 @@ pub trait LedgerStore: Fetcher {
 pub struct Object {
     /// Its name, `/` between the parts.
     pub name: String,
-    /// How many versions there are. More than one means that somebody wrote or deleted it again.
+    /// How many versions there are. More than one means that somebody wrote it again.
     pub versions: u64,
+    /// How often it was deleted in a way that left its versions there (delete markers).
+    pub deletions: u64,
+}
+
+impl Object {
+    /// One that was written once, as it should be.
+    pub fn once(name: String) -> Self {
+        Self {
+            name,
+            versions: 1,
+            deletions: 0,
+        }
+    }
 }
 
 /// Why a store did not do what was asked.
@@ -50,12 +101,22 @@ pub enum StoreError {
     /// The name is taken by other bytes.
     #[error("an object of that name holds other bytes")]
     Conflict,
+    /// One of several places holds nothing at all.
+    #[error("one of the places holds no log")]
+    Empty,
     /// The file system refused.
     #[error("the store: {0}")]
     Io(#[from] std::io::Error),
     /// Not a name that this store can hold.
     #[error("not a name of an object")]
     Name,
+    /// Opened to be read from.
+    #[error("the store was opened to be read from")]
+    ReadOnly,
+    /// S3 refused or did not answer.
+    #[cfg(feature = "aws")]
+    #[error(transparent)]
+    S3(#[from] S3Error),
     /// Larger than the caller reads.
     #[error("an object is too large")]
     TooLarge,
@@ -66,8 +127,8 @@ impl<F: Fetcher + ?Sized> Fetcher for std::sync::Arc<F> {
         (**self).list(prefix)
     }
 
-    fn get(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, StoreError> {
-        (**self).get(name, limit)
+    fn fetch(&self, name: &str, limit: usize) -> Result<Option<Stored>, StoreError> {
+        (**self).fetch(name, limit)
     }
 }
 
@@ -76,88 +137,4 @@ fn is_name(name: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"=._-".contains(&b);
     let part = |part: &str| !part.is_empty() && !part.starts_with('.') && part.bytes().all(plain);
     name.len() <= 512 && name.split('/').all(part)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-
-    /// What every store must do.
-    fn suite(store: &dyn LedgerStore) {
-        let get = |name: &str| store.get(name, 1 << 20).unwrap();
-        assert_eq!(get("log/a/1"), None);
-        store.put_once("log/a/1", b"one").unwrap();
-        store.put_once("log/a/1", b"one").unwrap();
-        assert!(matches!(
-            store.put_once("log/a/1", b"two"),
-            Err(StoreError::Conflict)
-        ));
-        assert!(matches!(
-            store.put_once("log/a/1", b""),
-            Err(StoreError::Conflict)
-        ));
-        assert_eq!(get("log/a/1").as_deref(), Some(&b"one"[..]));
-        assert!(matches!(store.get("log/a/1", 2), Err(StoreError::TooLarge)));
-        assert_eq!(
-            store.get("log/a/1", 3).unwrap().as_deref(),
-            Some(&b"one"[..])
-        );
-        store.put_once("cert/x.json", b"").unwrap();
-        assert_eq!(get("cert/x.json").as_deref(), Some(&b""[..]));
-        let names = |prefix: &str| {
-            let mut names: Vec<String> = store
-                .list(prefix)
-                .unwrap()
-                .into_iter()
-                .map(|object| object.name)
-                .collect();
-            names.sort();
-            names
-        };
-        assert_eq!(names(""), ["cert/x.json", "log/a/1"]);
-        assert_eq!(names("log/"), ["log/a/1"]);
-        assert_eq!(names("nothing/"), [""; 0]);
-        for bad in [
-            "", "/a", "a/", "a//b", "../a", "a/../b", ".a", "a/.b", "a b", "a\\b", "ä",
-        ] {
-            assert!(
-                matches!(store.put_once(bad, b""), Err(StoreError::Name)),
-                "{bad}"
-            );
-            assert!(!matches!(store.get(bad, 9), Ok(Some(_))), "{bad}");
-        }
-        assert_eq!(names("").len(), 2);
-    }
-
-    /// Of many who put different bytes under one name, one wins and the others learn that.
-    fn race(store: Arc<dyn LedgerStore>) {
-        for round in 0..20 {
-            let name = format!("log/race/{round}");
-            let threads: Vec<_> = (0..4u8)
-                .map(|n| {
-                    let (store, name) = (store.clone(), name.clone());
-                    std::thread::spawn(move || store.put_once(&name, &[n]).is_ok())
-                })
-                .collect();
-            let won: Vec<bool> = threads.into_iter().map(|t| t.join().unwrap()).collect();
-            assert_eq!(won.iter().filter(|won| **won).count(), 1);
-            let winner = won.iter().position(|won| *won).unwrap() as u8;
-            assert_eq!(store.get(&name, 9).unwrap().unwrap(), [winner]);
-        }
-    }
-
-    #[test]
-    fn a_directory() {
-        let dir = tempfile::tempdir().unwrap();
-        suite(&Dir::new(dir.path()));
-        race(Arc::new(Dir::new(dir.path())));
-    }
-
-    #[test]
-    fn memory() {
-        suite(&Memory::default());
-        race(Arc::new(Memory::default()));
-    }
 }

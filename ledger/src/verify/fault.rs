@@ -2,6 +2,43 @@
 
 use crate::cert::CertificateError;
 
+/// What kind of trouble an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// Times that cannot be right.
+    Clock,
+    /// Two histories of one thing.
+    Fork,
+    /// Something in between is missing.
+    Gap,
+    /// Somebody could remove what nobody should be able to.
+    Lock,
+    /// Something is not what was written.
+    Tampering,
+    /// The end is missing.
+    Truncation,
+    /// Nothing that this program was given proves it.
+    Unproven,
+    /// It is there, and cannot be read.
+    Unreadable,
+}
+
+impl Class {
+    /// As reports spell it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Clock => "clock",
+            Self::Fork => "fork",
+            Self::Gap => "gap",
+            Self::Lock => "lock",
+            Self::Tampering => "tampering",
+            Self::Truncation => "truncation",
+            Self::Unproven => "unproven",
+            Self::Unreadable => "unreadable",
+        }
+    }
+}
+
 /// What a sound log cannot have: the verdict is "broken".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
@@ -31,6 +68,12 @@ pub enum Fault {
         "the header does not continue the stream: the segment before it is not the one it names, or was changed"
     )]
     Header,
+    /// An object whose name several places hold, with other bytes.
+    #[error("two of the places hold different objects under this name")]
+    Differs,
+    /// A deletion that left the versions there.
+    #[error("the object was deleted; what it held is there all the same")]
+    Deleted,
     /// The event of a record is not strict JSON, or a key stands twice in it.
     #[error("the record's event is not strict JSON, or has a key twice")]
     Json,
@@ -42,11 +85,17 @@ pub enum Fault {
         "the line is not the record that must stand there: changed, missing, repeated or out of place"
     )]
     Leaf,
-    /// Records are missing between two segments, or a segment is there twice.
-    #[error("the segment does not begin where the one before it ends")]
-    Place,
-    /// A put-once name was written or deleted again.
-    #[error("the object was written or deleted again after it was stored")]
+    /// Locked for less time than is demanded.
+    #[error("the object's lock ends sooner than is demanded")]
+    LockShort,
+    /// Records are missing between two segments.
+    #[error("segments are missing before this one")]
+    Missing,
+    /// Records that another segment holds already.
+    #[error("the segment begins before the one before it ends: two histories of one stream")]
+    Overlap,
+    /// A put-once name was written again.
+    #[error("the object was written again after it was stored")]
     Rewritten,
     /// A session's records do not form one chain.
     #[error("the record does not follow the session's record before it")]
@@ -71,17 +120,56 @@ pub enum Fault {
     /// Times that go back, leave the day of the segment, or contradict each other.
     #[error("the record's time goes back or leaves the day of its segment")]
     Time,
+    /// In a store with locks, without one that nobody can lift.
+    #[error("the object is not locked, or by a lock that somebody can lift")]
+    Unlocked,
     /// Signed by a key that the trust file does not name.
     #[error("the certificate is signed by a key that the trust file does not name")]
     Untrusted,
 }
 
+impl Fault {
+    /// What kind of trouble it is.
+    pub fn class(self) -> Class {
+        match self {
+            Self::Differs | Self::Overlap | Self::SessionFork | Self::Succession => Class::Fork,
+            Self::CertificateMissing | Self::Missing | Self::SessionGap => Class::Gap,
+            Self::LockShort | Self::Unlocked => Class::Lock,
+            Self::Time => Class::Clock,
+            Self::AfterEnd
+            | Self::Certificate(_)
+            | Self::CertificateOther
+            | Self::Checkpoint
+            | Self::Deleted
+            | Self::Footer
+            | Self::Frame
+            | Self::Header
+            | Self::Json
+            | Self::Kind
+            | Self::Leaf
+            | Self::Rewritten
+            | Self::SessionChain
+            | Self::Signature
+            | Self::Start
+            | Self::Untrusted => Class::Tampering,
+        }
+    }
+}
+
 /// Why something could not be told: without a fault the verdict is "could not tell".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Doubt {
+    /// A record that is younger than the object that holds it.
+    #[error(
+        "the store got the object before the time of its last record: one of the clocks is wrong"
+    )]
+    Clock,
     /// There is no log.
     #[error("nothing to verify")]
     Empty,
+    /// One of several places is no part of the log.
+    #[error("one of the places holds no log")]
+    EmptyPlace,
     /// A gap that the log itself declares.
     #[error("the log declares that a record of the session may be missing, and it is")]
     DeclaredGap,
@@ -111,9 +199,32 @@ pub enum Doubt {
     Unreadable,
 }
 
+impl Doubt {
+    /// What kind of trouble it is.
+    pub fn class(self) -> Class {
+        match self {
+            Self::Clock => Class::Clock,
+            Self::DeclaredGap | Self::SessionGap => Class::Gap,
+            Self::Empty
+            | Self::EmptyPlace
+            | Self::NotChecked
+            | Self::Quorum
+            | Self::SignerUnknown => Class::Unproven,
+            Self::Newer | Self::Unreadable => Class::Unreadable,
+            Self::NothingStored | Self::OpenEnd => Class::Truncation,
+        }
+    }
+}
+
 /// What is worth knowing and changes no verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Finding {
+    /// An object that the store got late: until then its times rest on the gateway's clock alone.
+    #[error("the store got the object more than an hour after its last record")]
+    Late,
+    /// A lock that has done what it was for.
+    #[error("the object's lock has ended; it could be removed now")]
+    LockEnded,
     /// An admitted exchange without its outcome.
     #[error("the exchange was admitted and never settled")]
     NotSettled,

@@ -7,6 +7,7 @@
 
 mod exchange;
 mod fault;
+mod kept;
 mod report;
 pub(crate) mod segment;
 pub(crate) mod session;
@@ -14,12 +15,13 @@ mod stream;
 
 use std::collections::BTreeMap;
 
-pub use fault::{Doubt, Fault, Finding};
+pub use fault::{Class, Doubt, Fault, Finding};
+pub use kept::Locks;
 pub use report::{At, Report, State, StreamReport, Verdict};
 
 use crate::{
     names::Name,
-    store::Fetcher,
+    store::{Fetcher, StoreError},
     trust::{Quorum, Trust},
 };
 use exchange::Exchanges;
@@ -39,6 +41,7 @@ pub struct Progress {
 #[derive(Clone, Copy)]
 pub struct Verifier<'a> {
     trust: Option<&'a Trust>,
+    locks: Locks,
     first_only: bool,
 }
 
@@ -48,6 +51,7 @@ impl<'a> Verifier<'a> {
     pub fn new(trust: Option<&'a Trust>) -> Self {
         Self {
             trust,
+            locks: Locks::default(),
             first_only: false,
         }
     }
@@ -56,6 +60,13 @@ impl<'a> Verifier<'a> {
     #[must_use]
     pub fn first_fault_only(mut self) -> Self {
         self.first_only = true;
+        self
+    }
+
+    /// Demands other locks than the default ones, where the store has locks at all.
+    #[must_use]
+    pub fn locks(mut self, locks: Locks) -> Self {
+        self.locks = locks;
         self
     }
 
@@ -90,15 +101,12 @@ impl<'a> Verifier<'a> {
                 done.segments += 1;
                 progress(done);
             };
-            check_stream(
+            let by = stream::By {
                 log,
-                self.trust,
-                writer,
-                found,
-                &mut report,
-                &mut event,
-                step,
-            );
+                trust: self.trust,
+                locks: self.locks,
+            };
+            check_stream(by, writer, found, &mut report, &mut event, step);
         }
         // A stream whose end is not there may hold what a session misses.
         let complete = report
@@ -115,8 +123,12 @@ impl<'a> Verifier<'a> {
 fn list(log: &dyn Fetcher, report: &mut Report) -> Option<BTreeMap<String, Segments>> {
     let objects = match log.list("") {
         Ok(objects) => objects,
-        Err(_) => {
-            report.doubt("", Doubt::Unreadable);
+        Err(StoreError::Empty) => {
+            report.doubt("", Doubt::EmptyPlace);
+            return None;
+        }
+        Err(error) => {
+            report.unread("", &error);
             return None;
         }
     };
@@ -124,6 +136,9 @@ fn list(log: &dyn Fetcher, report: &mut Report) -> Option<BTreeMap<String, Segme
     for object in objects {
         if object.versions > 1 {
             report.fault(&object.name, Fault::Rewritten);
+        }
+        if object.deletions > 0 {
+            report.fault(&object.name, Fault::Deleted);
         }
         match Name::parse(&object.name) {
             Name::Certificate { writer } => {

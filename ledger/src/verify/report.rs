@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Doubt, Fault, Finding};
+use crate::store::StoreError;
 
 /// Of each kind of entry so many are kept; the rest is counted.
 const MAX_KEPT: usize = 1000;
@@ -37,6 +38,11 @@ pub struct Report {
     pub bytes: u64,
     /// Sessions named in records.
     pub sessions: u64,
+    /// Until when the lock of every object that was read holds, in microseconds since 1970; none
+    /// where the store has no locks or none were demanded.
+    pub locked_until_us: Option<u64>,
+    /// What the store said when it first could not be read, for people.
+    pub reason: Option<String>,
 }
 
 /// An entry and where it stands: an object, a session or a request; empty for the whole log.
@@ -103,6 +109,25 @@ impl Report {
         } else {
             Verdict::Holds
         }
+    }
+
+    /// The horizon, in microseconds since 1970: past it nothing is proved. Of streams that do not end
+    /// it is the first one's last record, of a log whose streams all end the last one's; none if
+    /// there is no record.
+    pub fn horizon_us(&self) -> Option<u64> {
+        let times = |of: fn(State) -> bool| {
+            let streams = self.streams.iter();
+            let with_records = streams.filter(move |stream| of(stream.state) && stream.records > 0);
+            with_records.map(|stream| stream.last_us)
+        };
+        let whole = || times(State::is_complete).max();
+        times(|state| !state.is_complete()).min().or_else(whole)
+    }
+
+    /// Something could not be read.
+    pub(super) fn unread(&mut self, place: &str, error: &StoreError) {
+        self.reason.get_or_insert_with(|| error.to_string());
+        self.doubt(place, Doubt::Unreadable);
     }
 
     pub(super) fn fault(&mut self, place: &str, what: Fault) {

@@ -1,15 +1,15 @@
 //! One stream: its certificate, its segments in order, its end.
 
-use std::collections::BTreeSet;
+use std::{cmp::Ordering, collections::BTreeSet};
 
 use super::{
-    Doubt, Fault, Finding, Report, State, StreamReport,
+    Doubt, Fault, Finding, Locks, Report, State, StreamReport,
     segment::{End, Memory, Position, Problem, Record},
 };
 use crate::{
     cert::{Certificate, CertificateError},
     segment::MAX_STORED,
-    store::{Fetcher, StoreError},
+    store::{Fetcher, StoreError, Stored},
     tree::Tree,
     trust::Trust,
 };
@@ -25,10 +25,17 @@ pub(super) struct Segments {
     pub(super) segments: BTreeSet<(u64, String, String)>,
 }
 
+/// What streams are checked with.
+#[derive(Clone, Copy)]
+pub(super) struct By<'a> {
+    pub(super) log: &'a dyn Fetcher,
+    pub(super) trust: Option<&'a Trust>,
+    pub(super) locks: Locks,
+}
+
 /// Checks a stream and reports on it; calls `step` after each segment.
 pub(super) fn check_stream(
-    log: &dyn Fetcher,
-    trust: Option<&Trust>,
+    by: By<'_>,
     writer: &str,
     found: &Segments,
     report: &mut Report,
@@ -46,9 +53,9 @@ pub(super) fn check_stream(
         memory: Memory::default(),
     };
     let mut state = State::Broken;
-    if let Some(certificate) = certificate(log, trust, writer, found, report) {
+    if let Some(certificate) = certificate(by, writer, found, report) {
         let whole = found.segments.iter().all(|segment| {
-            let good = check_segment(log, segment, &certificate, &mut position, report, event);
+            let good = check_segment(by, segment, &certificate, &mut position, report, event);
             step();
             good
         });
@@ -65,10 +72,29 @@ pub(super) fn check_stream(
     });
 }
 
+impl By<'_> {
+    /// Reads an object, or reports why it cannot be.
+    fn read(
+        &self,
+        name: &str,
+        limit: usize,
+        too_large: Fault,
+        report: &mut Report,
+    ) -> Option<Stored> {
+        match self.log.fetch(name, limit) {
+            Ok(Some(stored)) => return Some(stored),
+            Err(StoreError::TooLarge) => report.fault(name, too_large),
+            Err(StoreError::Conflict) => report.fault(name, Fault::Differs),
+            Ok(None) => report.doubt(name, Doubt::Unreadable),
+            Err(error) => report.unread(name, &error),
+        }
+        None
+    }
+}
+
 /// The writer's certificate, if it can be relied upon.
 fn certificate(
-    log: &dyn Fetcher,
-    trust: Option<&Trust>,
+    by: By<'_>,
     writer: &str,
     found: &Segments,
     report: &mut Report,
@@ -81,18 +107,12 @@ fn certificate(
         );
         return None;
     };
-    let bytes = match log.get(name, MAX_CERTIFICATE) {
-        Ok(Some(bytes)) => bytes,
-        Err(StoreError::TooLarge) => {
-            report.fault(name, Fault::Certificate(CertificateError::Malformed));
-            return None;
-        }
-        Ok(None) | Err(_) => {
-            report.doubt(name, Doubt::Unreadable);
-            return None;
-        }
-    };
-    let certificate = match Certificate::open(&bytes) {
+    let too_large = Fault::Certificate(CertificateError::Malformed);
+    let stored = by.read(name, MAX_CERTIFICATE, too_large, report)?;
+    if let Some(kept) = stored.kept {
+        by.locks.judge(name, kept, None, report);
+    }
+    let certificate = match Certificate::open(&stored.bytes) {
         Ok(certificate) => certificate,
         Err(CertificateError::Newer) => {
             report.doubt(name, Doubt::Newer);
@@ -107,7 +127,10 @@ fn certificate(
         report.fault(name, Fault::CertificateOther);
         return None;
     }
-    if trust.is_some_and(|trust| !trust.logs.contains(&certificate.issuer)) {
+    if by
+        .trust
+        .is_some_and(|trust| !trust.logs.contains(&certificate.issuer))
+    {
         report.fault(name, Fault::Untrusted);
         return None;
     }
@@ -116,31 +139,34 @@ fn certificate(
 
 /// Checks one segment; false if the stream cannot be followed any further.
 fn check_segment(
-    log: &dyn Fetcher,
+    by: By<'_>,
     (first_seq, day, name): &(u64, String, String),
     certificate: &Certificate,
     position: &mut Position<'_>,
     report: &mut Report,
     event: &mut dyn FnMut(&Record<'_>),
 ) -> bool {
-    if *first_seq != position.tree.size() {
-        report.fault(name, Fault::Place);
-        return false;
+    match first_seq.cmp(&position.tree.size()) {
+        Ordering::Equal => {}
+        Ordering::Greater => {
+            report.fault(name, Fault::Missing);
+            return false;
+        }
+        Ordering::Less => {
+            report.fault(name, Fault::Overlap);
+            return false;
+        }
     }
-    let stored = match log.get(name, MAX_STORED) {
-        Ok(Some(stored)) => stored,
-        Err(StoreError::TooLarge) => {
-            report.fault(name, Fault::Frame);
-            return false;
-        }
-        Ok(None) | Err(_) => {
-            report.doubt(name, Doubt::Unreadable);
-            return false;
-        }
+    let Some(stored) = by.read(name, MAX_STORED, Fault::Frame, report) else {
+        return false;
     };
-    match position.advance(&stored, day, certificate, event) {
+    match position.advance(&stored.bytes, day, certificate, event) {
         Ok(bytes) => {
             report.bytes += bytes;
+            if let Some(kept) = stored.kept {
+                let last_us = Some(position.last_us);
+                by.locks.judge(name, kept, last_us, report);
+            }
             true
         }
         Err((seq, Problem::Fault(fault))) => {

@@ -75,7 +75,7 @@ impl Committer {
         let mut spare = Spare::new(&options.deployment, signer);
         let stream = open_stream(&options, &wal, spare.take(now)?, now, None)?;
         // The shipper is not running yet, but it will be: a send to it cannot fail.
-        let _ = shipper.send(Shipment::Opened(stream.identity.clone()));
+        let _ = shipper.send(Shipment::Opened(stream.identity.clone(), true));
         let due = Due {
             heartbeat_us: now.mono_us.saturating_add(micros(options.pace.heartbeat)),
             disk_us: now.mono_us,
@@ -109,6 +109,8 @@ impl Committer {
         loop {
             let then = fill(&mut batch, queue, self.patience());
             if !batch.is_empty() {
+                // A store that does not keep up slows down those who fill the spool.
+                std::thread::sleep(self.shared.spool.brake());
                 self.commit(&mut batch);
             }
             match then {
@@ -235,8 +237,8 @@ impl Committer {
     }
 
     fn ship(&self, shipment: Shipment) {
-        if matches!(shipment, Shipment::Sealed(..)) {
-            self.shared.waiting.fetch_add(1, Ordering::Relaxed);
+        if let Shipment::Sealed(sealed, _) = &shipment {
+            self.shared.spool.sealed(sealed.length);
         }
         if self.shipper.send(shipment).is_err() {
             self.fail();
@@ -256,7 +258,7 @@ impl Committer {
         let last = self.stream.last();
         self.append(last, std::iter::once(close.bytes()))?;
         self.sync()?;
-        let opened = Shipment::Opened(next.identity.clone());
+        let opened = Shipment::Opened(next.identity.clone(), false);
         let old = std::mem::replace(&mut self.stream, next);
         let sealed = old.end().map_err(|_| self.fail())?;
         self.ship(Shipment::Sealed(sealed, Vec::new()));
@@ -323,7 +325,7 @@ impl Committer {
         let shipper = self.shipper.clone();
         match (closed, self.stream.end()) {
             (Ok(()), Ok(sealed)) => {
-                shared.waiting.fetch_add(1, Ordering::Relaxed);
+                shared.spool.sealed(sealed.length);
                 if shipper.send(Shipment::Sealed(sealed, Vec::new())).is_err() {
                     shared.fail();
                 }

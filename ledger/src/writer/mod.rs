@@ -8,6 +8,7 @@ mod queue;
 mod recover;
 mod ship;
 mod spare;
+mod spool;
 mod stream;
 mod ticket;
 
@@ -28,7 +29,7 @@ use gatehouse_envelope::{
     sign::{SignError, Signer},
 };
 
-pub use options::{Condition, Durability, Mode, Options, Pace};
+pub use options::{Condition, Durability, Mode, Options, Pace, SPOOL_BYTES};
 pub use recover::{Recovery, SessionLink};
 pub use ticket::{AppendError, Outcome, Position, Ticket};
 
@@ -45,6 +46,7 @@ use commit::Committer;
 use disk::Disk;
 use queue::{Entry, Message};
 use ship::Shipper;
+use spool::Spool;
 
 /// How many events may wait for the writer.
 const QUEUE: usize = 8192;
@@ -105,18 +107,27 @@ pub enum CloseError {
 }
 
 /// What the threads and the handle share.
-#[derive(Default)]
 pub(crate) struct Shared {
     failed: AtomicBool,
     closing: AtomicBool,
     held: AtomicBool,
     disk_full: AtomicBool,
-    stalled: AtomicBool,
-    waiting: AtomicU64,
     refused: AtomicU64,
+    spool: Spool,
 }
 
 impl Shared {
+    fn new(spool_bytes: u64) -> Self {
+        Self {
+            failed: AtomicBool::new(false),
+            closing: AtomicBool::new(false),
+            held: AtomicBool::new(false),
+            disk_full: AtomicBool::new(false),
+            refused: AtomicU64::new(0),
+            spool: Spool::new(spool_bytes),
+        }
+    }
+
     pub(crate) fn fail(&self) {
         self.failed.store(true, Ordering::SeqCst);
     }
@@ -173,7 +184,7 @@ impl Ledger {
         )?;
         let recovery = recover::recover(&wal, store.as_ref(), signer.as_ref(), clock.as_ref())?;
 
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(Shared::new(options.pace.spool_bytes));
         let (to_shipper, from_committer) = mpsc::channel();
         let shipper = Shipper::new(store.clone(), options.pace.keep, shared.clone());
         let disk = Disk::new(&options.data_dir);
@@ -187,7 +198,7 @@ impl Ledger {
             to_shipper,
             shared.clone(),
         )?;
-        // The shipper will put the same once more; here it shows that the store can be written.
+        // Before the first record, so that it shows now whether the store can be written.
         let (name, certificate) = committer.certificate();
         store.put_once(&name, certificate.as_bytes())?;
         let (queue, waiting) = mpsc::sync_channel(QUEUE);
@@ -261,9 +272,17 @@ impl Ledger {
         Condition {
             failed: self.shared.has_failed(),
             disk_full: self.shared.disk_full.load(Ordering::Relaxed),
-            waiting: self.shared.waiting.load(Ordering::Relaxed),
-            stalled: self.shared.stalled.load(Ordering::Relaxed),
+            waiting: self.shared.spool.segments(),
+            spooled: self.shared.spool.bytes(),
+            spool_bytes: self.shared.spool.limit(),
+            spool_full: self.shared.spool.is_full(),
+            stalled: self.shared.spool.is_stalled(),
         }
+    }
+
+    /// Why the store takes nothing, while it does not.
+    pub fn trouble(&self) -> Option<String> {
+        self.shared.spool.trouble()
     }
 
     /// Ends the stream with its `writer.close`, stores what is left and stops. Blocks until then;
@@ -300,8 +319,12 @@ impl Ledger {
         if self.shared.has_failed() {
             return Some(AppendError::Failed);
         }
+        let durable = durability == Durability::Durable;
         let full = self.shared.disk_full.load(Ordering::Relaxed);
-        (full && durability == Durability::Durable).then_some(AppendError::DiskFull)
+        if durable && full {
+            return Some(AppendError::DiskFull);
+        }
+        (durable && self.shared.spool.is_full()).then_some(AppendError::SpoolFull)
     }
 }
 

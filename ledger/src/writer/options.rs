@@ -17,6 +17,10 @@ pub struct Options {
     pub pace: Pace,
 }
 
+/// The bytes that may wait for the store if nothing else is said: more than a million requests, whose
+/// two records have some 1,800 bytes together.
+pub const SPOOL_BYTES: u64 = 2 << 30;
+
 /// What a durable append waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -51,6 +55,9 @@ pub struct Pace {
     /// How long a file of the write-ahead log is kept after its segment was stored: as long as the
     /// session store may lag behind (see `Recovery::links`).
     pub keep: Duration,
+    /// How many bytes may wait in the write-ahead log for the store. From half of it on writing is
+    /// slowed down; past it durable appends are refused.
+    pub spool_bytes: u64,
 }
 
 impl Default for Pace {
@@ -60,6 +67,7 @@ impl Default for Pace {
             flush_bytes: SEGMENT_BYTES,
             heartbeat: Duration::from_secs(10),
             keep: Duration::from_secs(60),
+            spool_bytes: SPOOL_BYTES,
         }
     }
 }
@@ -83,6 +91,12 @@ pub struct Condition {
     /// Files of the write-ahead log whose segments are not stored yet. More than a few mean that
     /// the store does not answer.
     pub waiting: u64,
+    /// Their bytes.
+    pub spooled: u64,
+    /// How many there may be.
+    pub spool_bytes: u64,
+    /// Durable appends are refused, because more than that wait.
+    pub spool_full: bool,
     /// The store refused the last thing that was put into it, or did not answer. It is tried again.
     pub stalled: bool,
 }

@@ -15,7 +15,7 @@ pub(super) fn close_event(state: &str) -> Result<Event, EventError> {
 /// `writer.heartbeat`: it runs, and this is how it is.
 pub(super) fn heartbeat_event(shared: &Shared) -> Result<Event, EventError> {
     let mut event = Event::kind("writer.heartbeat");
-    event.integer("waiting", shared.waiting.load(Ordering::Relaxed));
+    event.integer("waiting", shared.spool.segments());
     event.integer("refused", shared.refused.load(Ordering::Relaxed));
     event.finish()
 }

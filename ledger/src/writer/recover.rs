@@ -98,7 +98,7 @@ pub(super) fn recover(
             recovery.cut.push(writer.clone());
         }
         let fits = log.fits && log.end(&dir, &writer, &certificate, clock)?;
-        store.put_once(&names::certificate(&writer), certificate.as_bytes())?;
+        put_certificate(store, &writer, &certificate)?;
         let stored = fits && ship_all(&log, &writer, store, signer)?;
         if stored {
             recovery.writers.push(writer);
@@ -110,6 +110,16 @@ pub(super) fn recover(
     }
     recovery.links = links.into_values().collect();
     Ok(recovery)
+}
+
+/// Stores a certificate if it is not there: most streams died after that.
+fn put_certificate(store: &dyn LedgerStore, writer: &str, text: &str) -> Result<(), StoreError> {
+    let name = names::certificate(writer);
+    match store.get(&name, text.len())? {
+        Some(there) if there == text.as_bytes() => Ok(()),
+        Some(_) => Err(StoreError::Conflict),
+        None => store.put_once(&name, text.as_bytes()),
+    }
 }
 
 /// The directories of streams, by writer.

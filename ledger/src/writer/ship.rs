@@ -6,7 +6,6 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc,
-        atomic::Ordering,
         mpsc::{Receiver, RecvTimeoutError},
     },
     time::{Duration, Instant},
@@ -36,8 +35,8 @@ const LAST_TRIES: Duration = Duration::from_secs(10);
 
 /// What the committer hands over.
 pub(super) enum Shipment {
-    /// A stream was opened: its certificate goes first.
-    Opened(Arc<Identity>),
+    /// A stream was opened: its certificate goes first, unless the store has it.
+    Opened(Arc<Identity>, bool),
     /// Everything up to a leaf was handed over before this; whoever waits for that is told.
     Reached(Option<u64>, Completer),
     /// A file is complete; those who wait for it to be stored are told.
@@ -95,10 +94,10 @@ impl Shipper {
     /// Ships one thing; false if that is impossible and the ledger has failed or ends.
     fn ship(&mut self, shipment: Shipment) -> bool {
         match shipment {
-            Shipment::Opened(identity) => {
+            Shipment::Opened(identity, stored) => {
                 self.dirs.push(identity.dir.clone());
                 let name = names::certificate(&identity.writer);
-                self.put(&name, identity.certificate.as_bytes())
+                stored || self.put(&name, identity.certificate.as_bytes())
             }
             Shipment::Reached(seq, completer) => {
                 completer.complete(Ok(Position { seq }));
@@ -106,7 +105,7 @@ impl Shipper {
             }
             Shipment::Sealed(sealed, waiting) => {
                 let stored = self.store_segment(&sealed);
-                self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
+                self.shared.spool.shipped(sealed.length);
                 for (seq, completer) in waiting {
                     let outcome = Ok(Position { seq: Some(seq) });
                     completer.complete(if stored {
@@ -151,14 +150,15 @@ impl Shipper {
         loop {
             match self.store.put_once(name, bytes) {
                 Ok(()) => {
-                    self.shared.stalled.store(false, Ordering::Relaxed);
+                    self.shared.spool.goes_on();
                     return true;
                 }
-                Err(StoreError::Conflict | StoreError::Name) => {
+                Err(error @ (StoreError::Conflict | StoreError::Name)) => {
+                    self.shared.spool.stalls(&error);
                     self.shared.fail();
                     return false;
                 }
-                Err(_) => self.shared.stalled.store(true, Ordering::Relaxed),
+                Err(error) => self.shared.spool.stalls(&error),
             }
             if self.shared.is_closing() {
                 let since = *ending.get_or_insert_with(Instant::now);

@@ -47,6 +47,8 @@ pub(super) struct Sealed {
     pub(super) name: String,
     /// The tree after the file's last line.
     pub(super) tree: Tree,
+    /// The file's bytes.
+    pub(super) length: u64,
 }
 
 /// The name, key and certificate of a stream that has not begun.
@@ -182,6 +184,7 @@ impl Stream {
             path: self.file.path().to_owned(),
             name: names::segment(&self.identity.day, &self.identity.writer, self.first_seq),
             tree: self.tree.clone(),
+            length: self.file.length(),
         }
     }
 }

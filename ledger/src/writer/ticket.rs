@@ -32,6 +32,9 @@ pub enum AppendError {
     /// The file system did not take it. Later appends may succeed.
     #[error("the write-ahead log refused a write")]
     Refused,
+    /// As much as may wait for the store waits for it.
+    #[error("too much of the log waits for its store")]
+    SpoolFull,
     /// The ledger is closed.
     #[error("the ledger is closed")]
     Stopped,
@@ -45,7 +48,7 @@ impl AppendError {
     /// recovery at the next start.
     pub fn written(self) -> Option<bool> {
         match self {
-            Self::Busy | Self::DiskFull | Self::Refused => Some(false),
+            Self::Busy | Self::DiskFull | Self::Refused | Self::SpoolFull => Some(false),
             Self::Unstored => Some(true),
             Self::Failed | Self::Stopped => None,
         }

@@ -7,7 +7,7 @@ use std::{
 
 use gatehouse_ledger::{
     Durability, Mode,
-    store::{Fetcher, Memory, Object, StoreError},
+    store::{Fetcher, Memory, Object, StoreError, Stored},
     trust::Trust,
     verify::{Verdict, Verifier},
 };
@@ -110,14 +110,15 @@ impl Fetcher for Changed<'_> {
         let there = |name: &&String| name.starts_with(prefix);
         let kept = |name: &&String| name.as_str() != self.changed || self.bytes.is_some();
         let names = self.base.keys().filter(there).filter(kept).cloned();
-        Ok(names.map(|name| Object { name, versions: 1 }).collect())
+        Ok(names.map(Object::once).collect())
     }
 
-    fn get(&self, name: &str, _: usize) -> Result<Option<Vec<u8>>, StoreError> {
-        if name == self.changed {
-            return Ok(self.bytes.map(<[u8]>::to_vec));
-        }
-        Ok(self.base.get(name).cloned())
+    fn fetch(&self, name: &str, _: usize) -> Result<Option<Stored>, StoreError> {
+        let bytes = match name == self.changed {
+            true => self.bytes.map(<[u8]>::to_vec),
+            false => self.base.get(name).cloned(),
+        };
+        Ok(bytes.map(Stored::from))
     }
 }
 

@@ -16,15 +16,15 @@ use gatehouse_ledger::{
     clock::SystemClock,
     event::Event,
     read::records,
-    store::Dir,
+    store::{Dir, Fetcher, LedgerStore},
     trust::Trust,
-    verify::{Verdict, Verifier},
+    verify::{Locks, Verdict, Verifier},
 };
 
 /// How often a process is killed on one data directory.
 const KILLS: u64 = 8;
 
-fn open(dir: &Path) -> (Ledger, Recovery) {
+fn open(dir: &Path, store: Arc<dyn LedgerStore>) -> (Ledger, Recovery) {
     let options = Options {
         data_dir: dir.to_owned(),
         deployment: "prod".into(),
@@ -37,7 +37,6 @@ fn open(dir: &Path) -> (Ledger, Recovery) {
         },
     };
     let signer = FileSigner::open_or_create(&dir.join("keys/signer"), "prod").unwrap();
-    let store = Arc::new(Dir::new(dir.join("ledger")));
     Ledger::open(
         options,
         store,
@@ -47,6 +46,25 @@ fn open(dir: &Path) -> (Ledger, Recovery) {
     .unwrap()
 }
 
+/// What the environment or the directory says: a bucket, or a folder.
+fn store(dir: &Path, bucket: &str) -> Arc<dyn LedgerStore> {
+    #[cfg(feature = "aws")]
+    if let Some((endpoint, name)) = bucket.split_once(' ') {
+        use gatehouse_ledger::store::{Bucket, Keeping, S3};
+
+        let mut place = Bucket::new(name, "gatehouse/v1");
+        place.endpoint = Some(endpoint.to_owned());
+        let keeping = Keeping {
+            retention_days: 1,
+            kms_key_id: None,
+        };
+        let clock = Arc::new(SystemClock::new());
+        return Arc::new(S3::writer(place, keeping, clock).unwrap());
+    }
+    assert!(bucket.is_empty());
+    Arc::new(Dir::new(dir.join("ledger")))
+}
+
 /// Not a test: what the test starts, in a process of its own. It reads from standard input where
 /// to write, and says on standard output which records it was told are durable.
 #[test]
@@ -54,10 +72,11 @@ fn open(dir: &Path) -> (Ledger, Recovery) {
 fn child() {
     let mut dir = String::new();
     std::io::stdin().read_line(&mut dir).unwrap();
-    let Some((dir, round)) = dir.trim_end().split_once(' ') else {
+    let mut words = dir.trim_end_matches('\n').splitn(3, ' ');
+    let (Some(dir), Some(round), Some(bucket)) = (words.next(), words.next(), words.next()) else {
         return;
     };
-    let (ledger, recovery) = open(Path::new(dir));
+    let (ledger, recovery) = open(Path::new(dir), store(Path::new(dir), bucket));
     recovery.complete().unwrap();
     let out = Mutex::new(std::io::stdout());
     std::thread::scope(|scope| {
@@ -79,16 +98,26 @@ fn child() {
     });
 }
 
-/// Starts a child, kills it when it has run for `life`, and gives what it was told.
-fn run_and_kill(dir: &Path, round: u64, life: Duration) -> Vec<String> {
+/// Starts a child, kills it when it has run for `life`, and gives what it was told. At half of that
+/// `midway` happens.
+fn run_and_kill(
+    dir: &Path,
+    (round, bucket): (u64, &str),
+    life: Duration,
+    midway: impl Fn() + Send + Copy + 'static,
+) -> Vec<String> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "crash::child", "--ignored", "--nocapture"])
+        .env("AWS_ACCESS_KEY_ID", "test")
+        .env("AWS_SECRET_ACCESS_KEY", "testsecret")
+        .env("AWS_REGION", "us-east-1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    writeln!(child.stdin.take().unwrap(), "{} {round}", dir.display()).unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    writeln!(stdin, "{} {round} {bucket}", dir.display()).unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut told = Vec::new();
     let mut kill = Some(child);
@@ -105,7 +134,9 @@ fn run_and_kill(dir: &Path, round: u64, life: Duration) -> Vec<String> {
         if let Some(mut child) = kill.take() {
             // From its first record on it lives for a while, and is then killed without warning.
             dead = Some(std::thread::spawn(move || {
-                std::thread::sleep(life);
+                std::thread::sleep(life / 2);
+                midway();
+                std::thread::sleep(life / 2);
                 child.kill().unwrap();
                 child.wait().unwrap();
             }));
@@ -122,18 +153,63 @@ fn whatever_was_told_is_there() {
     let mut told = BTreeSet::new();
     for round in 0..KILLS {
         let life = Duration::from_micros(round * 43_337 + 500);
-        told.extend(run_and_kill(dir.path(), round, life));
+        told.extend(run_and_kill(dir.path(), (round, ""), life, || {}));
     }
+    let store = store(dir.path(), "");
+    check(
+        dir.path(),
+        &told,
+        store.clone(),
+        &Dir::new(dir.path().join("ledger")),
+    );
+}
+
+/// The same in a bucket, whose wire breaks before the process is killed: with segments waiting, one
+/// of them perhaps put without an answer.
+#[cfg(feature = "aws")]
+#[test]
+fn whatever_was_told_is_in_the_bucket() {
+    use crate::{
+        aws::Fate,
+        s3::{Place, Server},
+    };
+
+    let dir = tempfile::tempdir().unwrap();
+    let place: &'static Place = Box::leak(Box::new(Place::new(Server::RadosGw)));
+    let bucket = format!("{} {}", place.front.endpoint(), place.bucket.name);
+    let mut told = BTreeSet::new();
+    for round in 0..KILLS {
+        place.front.set(Fate::Passes);
+        let life = Duration::from_micros(round * 87_337 + 500);
+        let broken = move || {
+            place.front.set(match round % 3 {
+                0 => Fate::Passes,
+                1 => Fate::Cut,
+                _ => Fate::Swallowed,
+            });
+        };
+        told.extend(run_and_kill(dir.path(), (round, &bucket), life, broken));
+    }
+    place.front.set(Fate::Passes);
+    check(dir.path(), &told, Arc::new(place.writer()), &place.reader());
+}
+
+/// Recovers, and looks for everything that was told in what is stored.
+fn check(dir: &Path, told: &BTreeSet<String>, store: Arc<dyn LedgerStore>, log: &dyn Fetcher) {
     assert!(told.len() as u64 > KILLS, "{}", told.len());
-    let (ledger, recovery) = open(dir.path());
+    let (ledger, recovery) = open(dir, store);
     assert!(recovery.damaged.is_empty());
     recovery.complete().unwrap();
     ledger.close().unwrap();
 
-    let log = Dir::new(dir.path().join("ledger"));
-    let trust = std::fs::read_to_string(dir.path().join("trust.policy")).unwrap();
+    let trust = std::fs::read_to_string(dir.join("trust.policy")).unwrap();
     let trust = Trust::parse(&trust).unwrap();
-    let report = Verifier::new(Some(&trust)).verify(&log, |_| {});
+    let locks = Locks {
+        days: 1,
+        now_us: None,
+    };
+    let verifier = Verifier::new(Some(&trust)).locks(locks);
+    let report = verifier.verify(log, |_| {});
     assert_eq!(
         report.verdict(),
         Verdict::Holds,
@@ -143,7 +219,7 @@ fn whatever_was_told_is_there() {
     );
     assert_eq!(report.streams.len() as u64, KILLS + 1);
     let mut there = BTreeSet::new();
-    let unread = records(&log, |entry| {
+    let unread = records(log, |entry| {
         if let Some(request) = entry.request {
             assert!(there.insert(request.to_owned()), "{request} stands twice");
         }

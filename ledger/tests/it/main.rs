@@ -8,6 +8,9 @@
     reason = "clippy's leave for tests does not reach the helpers of an integration test"
 )]
 
+#[cfg(feature = "aws")]
+#[path = "../../../envelope/tests/it/aws/mod.rs"]
+mod aws;
 mod changed;
 mod crafted;
 mod crash;
@@ -16,4 +19,7 @@ mod forge;
 mod log;
 mod mutate;
 mod recover;
+#[cfg(feature = "aws")]
+mod s3;
+mod stores;
 mod writer;

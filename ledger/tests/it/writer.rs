@@ -12,7 +12,7 @@ use gatehouse_envelope::sign::{MemorySigner, SignError, Signer};
 use gatehouse_ledger::{
     AppendError, CloseError, Durability, Mode, OpenError,
     event::Event,
-    store::{Dir, Fetcher, LedgerStore, Memory, Object, StoreError},
+    store::{Dir, Fetcher, LedgerStore, Memory, Object, StoreError, Stored},
     trust::Trust,
     verify::{Doubt, State, Verdict, Verifier},
 };
@@ -251,8 +251,8 @@ impl Fetcher for Switch {
         self.inner.list(prefix)
     }
 
-    fn get(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, StoreError> {
-        self.inner.get(name, limit)
+    fn fetch(&self, name: &str, limit: usize) -> Result<Option<Stored>, StoreError> {
+        self.inner.fetch(name, limit)
     }
 }
 

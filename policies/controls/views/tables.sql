@@ -22,7 +22,7 @@ CREATE TABLE records (
   code TEXT, blame TEXT, label TEXT, rule TEXT, exp_us BIGINT, missing BIGINT,
   reason TEXT, n BIGINT, window_us BIGINT, name TEXT, rules TEXT, version TEXT,
   action TEXT, target TEXT, state TEXT, cut BIGINT, deployment TEXT, mode TEXT,
-  waiting BIGINT, refused BIGINT, limit_us BIGINT, continuity TEXT, absent_reason TEXT, absent_session TEXT, absent_owner TEXT,
+  waiting BIGINT, refused BIGINT, unlogged BIGINT, limit_us BIGINT, continuity TEXT, absent_reason TEXT, absent_session TEXT, absent_owner TEXT,
   change_from TEXT, change_to TEXT, change_mark TEXT, change_version BIGINT, change_n BIGINT, change_bytes BIGINT,
   change_name_h TEXT, change_text_h TEXT, phase_from TEXT, phase_to TEXT,
   outside_session TEXT, store_sseq BIGINT, log_sseq BIGINT,

@@ -8,6 +8,16 @@ output "key_arns" {
   value       = { for key, kms_key in aws_kms_key.this : key => kms_key.arn }
 }
 
+output "account" {
+  description = "That owns the buckets: `ledger.expected_owner` of the gateway, `--expected-owner` of the auditor."
+  value       = local.account
+}
+
+output "retention_days" {
+  description = "Of the log's lock: `ledger.retention_days` of the gateway, `--retention-days` of the auditor."
+  value       = var.log_lock.days
+}
+
 output "writer_policy" {
   description = "IAM policy for the gateway's role: create in both buckets, look at what it wrote, delete nothing."
   value       = local.writer_policy
@@ -23,14 +33,26 @@ locals {
     Version = "2012-10-17"
     Statement = [
       {
-        # The retention goes with the put; S3 asks for the second permission then.
-        Effect   = "Allow"
-        Action   = ["s3:PutObject", "s3:PutObjectRetention", "s3:GetObject"]
+        # The retention goes with the put; S3 asks for the second permission then. What was written is looked at again.
+        Effect = "Allow"
+        Action = [
+          "s3:GetObject",
+          "s3:GetObjectRetention",
+          "s3:GetObjectVersion",
+          "s3:PutObject",
+          "s3:PutObjectRetention",
+        ]
         Resource = values(local.object_arns)
       },
       {
-        Effect   = "Allow"
-        Action   = ["s3:ListBucket"]
+        # The gateway does not start on a bucket whose lock and versions it cannot see.
+        Effect = "Allow"
+        Action = [
+          "s3:GetBucketObjectLockConfiguration",
+          "s3:GetBucketVersioning",
+          "s3:ListBucket",
+          "s3:ListBucketVersions",
+        ]
         Resource = values(local.bucket_arns)
       },
       {

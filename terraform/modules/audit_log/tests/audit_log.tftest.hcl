@@ -198,6 +198,20 @@ run "the_roles_get_no_more_than_they_need" {
   }
 
   assert {
+    condition = alltrue([for action in [
+      "s3:PutObject", "s3:PutObjectRetention", "s3:GetObject", "s3:GetObjectVersion", "s3:GetObjectRetention",
+      "s3:ListBucketVersions", "s3:GetBucketVersioning", "s3:GetBucketObjectLockConfiguration",
+      "kms:GenerateDataKey", "kms:Decrypt",
+    ] : strcontains(output.writer_policy, "\"${action}\"")])
+    error_message = "the writer looks at the bucket before it starts, and at each object after it was put"
+  }
+
+  assert {
+    condition     = output.retention_days == 400
+    error_message = "the gateway locks for as long as the bucket does"
+  }
+
+  assert {
     condition     = !can(regex("s3:Put|s3:Delete|GenerateDataKey|-payload", output.auditor_policy))
     error_message = "the auditor writes nothing and sees no bodies"
   }
