@@ -58,6 +58,27 @@ impl KmsKeys {
         })
     }
 
+    /// Whether it says of itself that it is wrapped under one of these keys. Nobody is asked.
+    pub(super) fn knows(&self, wrapped: &[u8]) -> bool {
+        self.parse(wrapped).is_ok()
+    }
+
+    /// Wraps a key that was made elsewhere (`Encrypt`).
+    pub(super) async fn wrap(
+        &self,
+        context: &KeyContext<'_>,
+        key: &Secret<[u8; 32]>,
+    ) -> Result<Vec<u8>, KeyError> {
+        let asked = self
+            .client
+            .encrypt()
+            .key_id(&self.current)
+            .plaintext(Blob::new(key.expose().as_slice()))
+            .set_encryption_context(Some(encryption_context(context)));
+        let done = asked.send().await.map_err(|error| failure(&error))?;
+        self.stored(done.ciphertext_blob, done.key_id.as_deref())
+    }
+
     /// The key's ARN and what KMS made of it. The ARN is one of ours.
     fn parse<'w>(&self, wrapped: &'w [u8]) -> Result<(&str, &'w [u8]), KeyError> {
         let (&version, rest) = wrapped.split_first().ok_or(KeyError::Damaged)?;

@@ -6,6 +6,8 @@
 mod file;
 #[cfg(feature = "aws")]
 mod kms;
+#[cfg(feature = "aws")]
+mod moved;
 mod session;
 mod tenant;
 
@@ -16,6 +18,8 @@ use async_trait::async_trait;
 pub use file::FileKeys;
 #[cfg(feature = "aws")]
 pub use kms::KmsKeys;
+#[cfg(feature = "aws")]
+pub use moved::MovedKeys;
 pub use session::SessionKeys;
 pub use tenant::TenantKey;
 

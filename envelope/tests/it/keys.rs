@@ -9,7 +9,7 @@ use aws_sdk_kms::{
 };
 use gatehouse_envelope::{
     aws::Access,
-    keys::{KeyContext, KeyError, KeyProvider, KmsKeys},
+    keys::{FileKeys, KeyContext, KeyError, KeyProvider, KmsKeys, MovedKeys},
     secret::Secret,
 };
 use serde_json::{Value, json};
@@ -318,6 +318,37 @@ async fn a_new_root_opens_what_an_earlier_one_wrapped_and_wraps_it_anew() {
 }
 
 #[tokio::test]
+async fn a_root_key_in_a_file_moves_to_kms() {
+    for kind in BOTH {
+        let scene = Scene::on(kind).await;
+        let dir = tempfile::tempdir().unwrap();
+        let file = || FileKeys::open_or_create(&dir.path().join("root")).unwrap();
+        let made = file().generate(&HERE).await.unwrap();
+        assert!(is_damaged(scene.keys.unwrap(&HERE, &made.wrapped).await));
+        let moved = MovedKeys::new(file(), scene.provider(&scene.arn, &[]).await);
+        assert_eq!(moved.id(), scene.arn);
+        let opened = moved.unwrap(&HERE, &made.wrapped).await.unwrap();
+        assert!(opened.matches(made.key.expose()));
+        let newer = moved.generate(&HERE).await.unwrap();
+        scene.keys.unwrap(&HERE, &newer.wrapped).await.unwrap();
+
+        let rewrapped = moved.rewrap(&HERE, &made.wrapped).await.unwrap().unwrap();
+        let sent = scene.last("Encrypt");
+        assert_eq!(sent["KeyId"], scene.arn.as_str());
+        assert_eq!(sent["EncryptionContext"]["gatehouse:tenant"], "acme");
+        for keys in [&moved as &dyn KeyProvider, &scene.keys] {
+            let opened = keys.unwrap(&HERE, &rewrapped).await.unwrap();
+            assert!(opened.matches(made.key.expose()));
+            assert!(keys.rewrap(&HERE, &rewrapped).await.unwrap().is_none());
+        }
+        let elsewhere = KeyContext { epoch: 2, ..HERE };
+        assert!(is_damaged(moved.unwrap(&elsewhere, &made.wrapped).await));
+        let refused = moved.rewrap(&elsewhere, &made.wrapped).await;
+        assert!(matches!(refused, Err(KeyError::Damaged)));
+    }
+}
+
+#[tokio::test]
 async fn errors_are_told_apart() {
     let scene = Scene::on(Kind::Moto).await;
     let made = scene.keys.generate(&HERE).await.unwrap();
@@ -399,13 +430,15 @@ async fn a_call_is_tried_so_often_and_takes_so_long_and_no_more() {
 
     // Nobody answers: the call ends by itself.
     let access = Access {
-        timeout: Duration::from_millis(300),
+        timeout: Duration::from_secs(3),
         ..access
     };
     let config = signed_as(&access, ACCESS_KEY, SECRET_KEY).await;
-    scene.front.rule(|sent: &Sent| match sent.operation() {
+    let key = json!({ "Arn": scene.arn, "KeyId": scene.arn, "KeySpec": "SYMMETRIC_DEFAULT" });
+    let described = json!({ "KeyMetadata": key }).to_string();
+    scene.front.rule(move |sent: &Sent| match sent.operation() {
         "Decrypt" => Fate::Silent,
-        _ => Fate::Passes,
+        _ => Fate::Answered(described.clone()),
     });
     let keys = KmsKeys::open(&config, &scene.arn, &[]).await.unwrap();
     let failed = keys.unwrap(&HERE, &made.wrapped).await.map(|_| ());

@@ -1,8 +1,10 @@
 //! Keys that AWS KMS holds: the root key, and the log's signing key.
 
+use std::sync::Arc;
+
 use gatehouse_envelope::{
     aws::{self, Access},
-    keys::KmsKeys,
+    keys::{FileKeys, KeyProvider, KmsKeys, MovedKeys},
     sign::KmsSigner,
 };
 
@@ -20,10 +22,23 @@ fn access(kms: &Kms) -> Access {
 }
 
 /// The root key. It is never made here, so there is nothing to be careful about at the first start.
-pub(super) async fn root(kms: &Kms) -> Result<KmsKeys, OfficeError> {
+pub(super) async fn root(kms: &Kms) -> Result<Arc<dyn KeyProvider>, OfficeError> {
     let config = aws::config(&access(kms)).await;
     let keys = KmsKeys::open(&config, &kms.key_id, &kms.previous).await;
-    keys.map_err(OfficeError::of("keys.key_id"))
+    let keys = keys.map_err(OfficeError::of("keys.key_id"))?;
+    let mut files: Option<FileKeys> = None;
+    for path in &kms.previous_files {
+        let file = FileKeys::open(path);
+        let file = file.map_err(OfficeError::of("keys.previous_files"))?;
+        files = Some(match files {
+            Some(files) => files.after(file),
+            None => file,
+        });
+    }
+    Ok(match files {
+        Some(files) => Arc::new(MovedKeys::new(files, keys)),
+        None => Arc::new(keys),
+    })
 }
 
 /// The log's signing key, if KMS holds it.

@@ -135,7 +135,7 @@ async fn root_key(
 ) -> Result<(Arc<dyn KeyProvider>, &'static str), OfficeError> {
     match &config.keys.root {
         #[cfg(feature = "aws")]
-        RootKey::AwsKms(kms) => Ok((Arc::new(super::kms::root(kms).await?), "keys.key_id")),
+        RootKey::AwsKms(kms) => Ok((super::kms::root(kms).await?, "keys.key_id")),
         RootKey::File { previous } => {
             let mut root = root_file(&config.data_dir.join("keys/root"), registry).await?;
             for path in previous {

@@ -44,6 +44,8 @@ pub struct Kms {
     pub key_id: String,
     /// Root keys before it, that wrapped keys may still be under.
     pub previous: Vec<String>,
+    /// And those in files before it.
+    pub previous_files: Vec<PathBuf>,
     /// The log's signing key; `None`: the file `keys/signer`.
     pub signing_key_id: Option<String>,
     /// `None`: what the environment or the instance says.
@@ -106,10 +108,14 @@ impl Check<'_> {
                 self.faults.add("keys.provider", message);
             }
         }
-        let files = raw.previous_files.iter().flatten();
         RootKey::File {
-            previous: files.map(|path| self.environment.path(path)).collect(),
+            previous: self.previous_files(raw),
         }
+    }
+
+    fn previous_files(&self, raw: &RawKeys) -> Vec<PathBuf> {
+        let files = raw.previous_files.iter().flatten();
+        files.map(|path| self.environment.path(path)).collect()
     }
 
     /// What is written in vain is more likely a mistake about where keys are.
@@ -132,10 +138,6 @@ impl Check<'_> {
 
     #[cfg(feature = "aws")]
     fn kms(&mut self, raw: &RawKeys) -> Kms {
-        if raw.previous_files.is_some() {
-            let message = "has a meaning only with provider = \"file\"";
-            self.faults.add("keys.previous_files", message);
-        }
         if raw.key_id.is_none() {
             let message = "is missing: a key's id, its ARN, or an alias such as alias/gatehouse";
             self.faults.add("keys.key_id", message);
@@ -168,6 +170,7 @@ impl Check<'_> {
         Kms {
             key_id,
             previous,
+            previous_files: self.previous_files(raw),
             signing_key_id: raw.signing_key_id.clone(),
             region,
             endpoint: self.endpoint("keys.endpoint", raw.endpoint.as_deref()),

@@ -71,10 +71,26 @@ impl House {
         self.dir.path().join("data")
     }
 
-    /// Writes the configuration, with these keys.
+    /// Writes the configuration, with these keys in KMS.
     fn configure(&self, keys: &str) {
-        let (address, admin) = (self.address, free_address());
-        let (data, endpoint) = (self.data(), self.front.endpoint());
+        let endpoint = self.front.endpoint();
+        self.write(&format!(
+            r#"
+            provider = "aws-kms"
+            region = "{REGION}"
+            endpoint = "{endpoint}"
+            timeout = "60s"
+            attempts = 1
+            # Every new session asks KMS, and those that are there do not.
+            cache_age = "1h"
+            cache_age_new = "1ms"
+            {keys}
+            "#
+        ));
+    }
+
+    fn write(&self, keys: &str) {
+        let (address, admin, data) = (self.address, free_address(), self.data());
         let text = format!(
             r#"
             config_version = 1
@@ -87,14 +103,6 @@ impl House {
             protocol = "echo"
 
             [keys]
-            provider = "aws-kms"
-            region = "{REGION}"
-            endpoint = "{endpoint}"
-            timeout = "60s"
-            attempts = 1
-            # Every new session asks KMS, and those that are there do not.
-            cache_age = "1h"
-            cache_age_new = "1ms"
             {keys}
 
             [ledger]
@@ -280,14 +288,29 @@ async fn a_gateway_whose_keys_are_all_in_kms() {
 async fn a_root_key_that_another_replaces() {
     let mut house = House::new(Kind::Moto);
     let (old, new) = (house.new_key(&json!({})), house.new_key(&json!({})));
-    house.configure(&format!("key_id = \"{old}\""));
+    house.write("provider = \"file\"");
     let caller = house.caller().await;
     house.start().await;
     let opened = open(&caller).await.json();
     let session = opened["session_id"].as_str().unwrap();
     house.stop().await;
+
+    // From the file to KMS.
+    let root = house.data().join("keys/root");
+    let moved = format!("key_id = \"{old}\"\nprevious_files = [{root:?}]");
+    house.configure(&moved);
+    house.start().await;
+    assert_eq!(say(&caller, Some(session)).await.status, 200);
+    let said = house.done(&["keys", "rewrap"]).await;
+    assert!(said.contains("2 keys of tenants"), "{said}");
+    house.stop().await;
+    std::fs::remove_file(&root).unwrap();
+    house.configure(&format!("key_id = \"{old}\""));
+    house.start().await;
+    assert_eq!(say(&caller, Some(session)).await.status, 200);
+    house.stop().await;
     assert!(house.data().join("keys/signer").exists(), "the log's own");
-    assert!(!house.data().join("keys/root").exists());
+    assert!(!root.exists());
 
     house.configure(&format!("key_id = \"{new}\""));
     let refused = house.run(&["up", "--no-model"]).await;
@@ -311,5 +334,8 @@ async fn a_root_key_that_another_replaces() {
     assert_eq!(say(&caller, Some(session)).await.status, 200);
     house.stop().await;
     let records = holds(&house.data());
-    assert_eq!(actions(&records), ["key.create", "keys.rewrap"]);
+    assert_eq!(
+        actions(&records),
+        ["key.create", "keys.rewrap", "keys.rewrap"]
+    );
 }
