@@ -14,6 +14,13 @@ use crate::{
         store::{EmbeddedStore, RedisStore, SharedStore},
     },
 };
+#[cfg(feature = "aws")]
+use crate::{
+    config::DynamoDb,
+    limit::DynamoMeter,
+    registry::{DynamoLink, DynamoRegistry},
+    session::{blobs::S3Blobs, index::DynamoIndex, store::DynamoStore},
+};
 
 /// One backend behind all its traits.
 #[derive(Clone)]
@@ -29,12 +36,21 @@ pub(super) struct Backends {
 #[derive(Clone)]
 enum Medium {
     File(Arc<Database>),
+    #[cfg(feature = "aws")]
+    Table(Arc<DynamoLink>),
     Server(Arc<Link>),
 }
 
 impl Backends {
     pub(super) async fn open(config: &Config, clock: &Arc<dyn Clock>) -> Result<Self, OfficeError> {
         match &config.store {
+            #[cfg(feature = "aws")]
+            Store::DynamoDb(settings) => Self::dynamodb(settings, clock).await,
+            #[cfg(not(feature = "aws"))]
+            Store::DynamoDb(_) => {
+                let why = "this program was built without the feature aws";
+                Err(OfficeError::of("sessions.store")(why))
+            }
             Store::Embedded => Self::embedded(config, clock),
             Store::Redis(settings) => Self::redis(settings).await,
         }
@@ -51,6 +67,25 @@ impl Backends {
             blobs: Arc::new(EmbeddedBlobs::new(file())),
             meter: Arc::new(EmbeddedMeter::new(file(), clock())),
             medium: Medium::File(database),
+        })
+    }
+
+    #[cfg(feature = "aws")]
+    async fn dynamodb(settings: &DynamoDb, clock: &Arc<dyn Clock>) -> Result<Self, OfficeError> {
+        let link = Arc::new(DynamoLink::open(settings, Arc::clone(clock)).await);
+        let fit = link.check().await;
+        fit.map_err(OfficeError::of("sessions.table"))?;
+        let blobs = Arc::new(S3Blobs::open(settings).await);
+        let fit = blobs.check().await;
+        fit.map_err(OfficeError::of("sessions.parts_bucket"))?;
+        let store = DynamoStore::new(Arc::clone(&link), blobs.clone());
+        Ok(Self {
+            registry: Arc::new(DynamoRegistry::new(Arc::clone(&link))),
+            store: Arc::new(store),
+            index: Arc::new(DynamoIndex::new(Arc::clone(&link))),
+            blobs,
+            meter: Arc::new(DynamoMeter::new(Arc::clone(&link))),
+            medium: Medium::Table(link),
         })
     }
 
@@ -73,17 +108,25 @@ impl Backends {
     pub(super) fn condition(&self) -> Condition {
         match &self.medium {
             Medium::File(database) => database.condition(),
+            #[cfg(feature = "aws")]
+            Medium::Table(link) => link.condition(),
             Medium::Server(link) => link.condition(),
         }
     }
 
     /// Looks whether it has come back. A file does that by itself.
     pub(super) async fn look_again(&self) {
-        if let Medium::Server(link) = &self.medium
-            && link.condition().failed()
-            && let Err(error) = link.ping().await
-        {
-            tracing::debug!(%error, "the session store is away");
+        if !self.condition().failed() {
+            return;
+        }
+        let away = match &self.medium {
+            Medium::File(_) => None,
+            #[cfg(feature = "aws")]
+            Medium::Table(link) => link.ping().await.err().map(|error| error.to_string()),
+            Medium::Server(link) => link.ping().await.err().map(|error| error.to_string()),
+        };
+        if let Some(error) = away {
+            tracing::debug!(error, "the session store is away");
         }
     }
 
@@ -94,6 +137,8 @@ impl Backends {
                 let synced = database.sync().await;
                 synced.map_err(OfficeError::of("sessions.redb"))
             }
+            #[cfg(feature = "aws")]
+            Medium::Table(_) => Ok(()),
             Medium::Server(_) => Ok(()),
         }
     }

@@ -143,7 +143,7 @@ impl Office {
         let file = match config.store {
             Store::Embedded => "sessions.redb",
             // Its signer's public key is there wherever the keys are.
-            Store::Redis(_) => "trust.policy",
+            Store::DynamoDb(_) | Store::Redis(_) => "trust.policy",
         };
         let file = config.data_dir.join(file);
         if !file

@@ -191,8 +191,7 @@ impl Check<'_> {
     }
 
     /// An address of AWS, or of what stands in for it: without TLS on this machine only.
-    #[cfg(feature = "aws")]
-    fn endpoint(&mut self, path: &str, text: Option<&str>) -> Option<String> {
+    pub(super) fn endpoint(&mut self, path: &str, text: Option<&str>) -> Option<String> {
         let text = text?;
         let uri = text.parse::<http::Uri>().ok();
         let host = uri.as_ref().and_then(http::Uri::host).unwrap_or_default();
@@ -212,7 +211,8 @@ impl Check<'_> {
                 self.faults.add(path, message);
             }
             _ => {
-                let message = "is not an address such as https://kms.eu-central-1.amazonaws.com";
+                let message =
+                    "is not an address such as https://SERVICE.eu-central-1.amazonaws.com";
                 self.faults.add(path, message);
             }
         }

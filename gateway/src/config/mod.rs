@@ -40,7 +40,7 @@ pub use load::{Environment, Overrides};
 pub(crate) use model::needs as needs_model;
 pub use phases::Phases;
 pub use pins::{Pin, pinned};
-pub use store::{Redis, RedisNode, Store};
+pub use store::{DynamoDb, Redis, RedisNode, Store};
 pub use tls::{Contents, Identity, Tls, TlsFiles};
 pub use value::{Glob, valid_tenant};
 

@@ -1,5 +1,7 @@
 //! Where sessions, keys' digests and wrapped keys are kept: `[sessions] store`.
 
+mod dynamodb;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,13 +10,20 @@ use gatehouse_envelope::secret::Secret;
 
 use super::check::Check;
 use super::raw::{RawSessions, RawUrls};
+pub use dynamodb::DynamoDb;
 
 /// The port that redis listens on unless it is told otherwise.
 const REDIS_PORT: u16 = 6379;
+/// Stores, as messages name them.
+const DYNAMODB: &str = "\"dynamodb\"";
+const REDIS: &str = "\"redis\"";
+const EITHER: &str = "\"redis\" or \"dynamodb\"";
 
 /// Where sessions, callers' keys and wrapped keys are kept.
 #[derive(Clone, Debug, Default)]
 pub enum Store {
+    /// A table in DynamoDB that several gateways may share.
+    DynamoDb(Arc<DynamoDb>),
     /// One file in the data directory.
     #[default]
     Embedded,
@@ -84,12 +93,18 @@ impl Check<'_> {
     pub(super) fn store(&mut self, raw: &RawSessions) -> Store {
         match raw.store.as_deref() {
             None | Some("embedded") => {
-                self.only_for_redis(raw);
+                self.only_for(REDIS, raw);
+                self.only_for(DYNAMODB, raw);
+                self.only_for(EITHER, raw);
                 Store::Embedded
             }
-            Some("redis") => Store::Redis(Arc::new(self.redis(raw))),
+            Some("dynamodb") => self.dynamodb(raw),
+            Some("redis") => {
+                self.only_for(DYNAMODB, raw);
+                Store::Redis(Arc::new(self.redis(raw)))
+            }
             Some(_) => {
-                let message = "this version has only \"embedded\" and \"redis\"";
+                let message = "must be \"embedded\", \"redis\" or \"dynamodb\"";
                 self.faults.add("sessions.store", message);
                 Store::Embedded
             }
@@ -97,20 +112,31 @@ impl Check<'_> {
     }
 
     /// What is written in vain is more likely a mistake about where sessions are.
-    fn only_for_redis(&mut self, raw: &RawSessions) {
-        let written = [
-            ("url", raw.url.is_some()),
-            ("password", raw.password.is_some()),
-            ("ca", raw.ca.is_some()),
-            ("cluster", raw.cluster.is_some()),
-            ("prefix", raw.prefix.is_some()),
-            ("wait_replicas", raw.wait_replicas.is_some()),
-            ("connect_timeout", raw.connect_timeout.is_some()),
-            ("timeout", raw.timeout.is_some()),
-            ("allow_plain_redis", raw.allow_plain_redis.is_some()),
-        ];
-        for (name, _) in written.into_iter().filter(|(_, written)| *written) {
-            let message = "has a meaning only with store = \"redis\"";
+    fn only_for(&mut self, store: &str, raw: &RawSessions) {
+        let written: &[(&str, bool)] = match store {
+            DYNAMODB => &[
+                ("table", raw.table.is_some()),
+                ("region", raw.region.is_some()),
+                ("endpoint", raw.endpoint.is_some()),
+                ("parts_bucket", raw.parts_bucket.is_some()),
+                ("parts_endpoint", raw.parts_endpoint.is_some()),
+            ],
+            REDIS => &[
+                ("url", raw.url.is_some()),
+                ("password", raw.password.is_some()),
+                ("ca", raw.ca.is_some()),
+                ("cluster", raw.cluster.is_some()),
+                ("prefix", raw.prefix.is_some()),
+                ("wait_replicas", raw.wait_replicas.is_some()),
+                ("allow_plain_redis", raw.allow_plain_redis.is_some()),
+            ],
+            _ => &[
+                ("connect_timeout", raw.connect_timeout.is_some()),
+                ("timeout", raw.timeout.is_some()),
+            ],
+        };
+        for (name, _) in written.iter().filter(|(_, written)| *written) {
+            let message = format!("has a meaning only with store = {store}");
             self.faults.add(format!("sessions.{name}"), message);
         }
     }

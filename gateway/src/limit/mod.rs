@@ -6,6 +6,8 @@
 
 mod budget;
 mod charge;
+#[cfg(feature = "aws")]
+mod dynamodb;
 mod embedded;
 mod estimate;
 mod memory;
@@ -17,6 +19,8 @@ use async_trait::async_trait;
 
 pub use budget::{Ask, Budget, Denied, Hold, Scope, Warning};
 pub use charge::{Charge, Counted, Tokens};
+#[cfg(feature = "aws")]
+pub use dynamodb::DynamoMeter;
 pub use embedded::EmbeddedMeter;
 pub use estimate::{Wanted, Worst};
 pub use redis::RedisMeter;

@@ -3,7 +3,12 @@
 //! Small rows that are looked up by name. What they hold is digests, wrapped keys and public
 //! facts; nothing in them opens anything without the root key.
 
+#[cfg(feature = "aws")]
+mod aws;
+mod bucket;
 mod database;
+#[cfg(feature = "aws")]
+mod dynamodb;
 mod embedded;
 mod keyring;
 mod names;
@@ -15,7 +20,21 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+#[cfg(feature = "aws")]
+pub use aws::AwsError;
+#[cfg(feature = "aws")]
+pub(crate) use aws::{Fault, Sender};
+pub(crate) use bucket::{bucket, buckets, tag};
 pub use database::{Condition, Database, DatabaseError};
+#[cfg(all(test, feature = "aws"))]
+pub(crate) use dynamodb::tests as dynamodb_tests;
+#[cfg(feature = "aws")]
+pub(crate) use dynamodb::{
+    BY_END, Change, ENDS, FORMAT, Form, Item, Key, LET_GO, OVER, Range, SORT, Verb, WRITE, Written,
+    access, binary, binary_of, form, let_go, number, number_of, partition, text_of, write_id,
+};
+#[cfg(feature = "aws")]
+pub use dynamodb::{DynamoLink, DynamoRegistry};
 pub use embedded::EmbeddedRegistry;
 pub use keyring::{
     CachePolicy, GATEWAY, Keyring, KeyringError, Rewrapped, Rotated, TenantKeys, rotates,
@@ -23,7 +42,7 @@ pub use keyring::{
 pub use names::LogNames;
 #[cfg(test)]
 pub(crate) use redis::tests as redis_tests;
-pub(crate) use redis::{Call, Field, Script, bucket, buckets, fields};
+pub(crate) use redis::{Call, Field, Script, fields};
 pub use redis::{Link, LinkError, RedisRegistry};
 
 /// The kinds of rows.

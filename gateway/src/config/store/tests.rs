@@ -14,7 +14,7 @@ fn redis(sessions: &str) -> std::sync::Arc<super::Redis> {
     let config = parse(&format!("store = 'redis'\n{sessions}"));
     match config.unwrap_or_else(|faults| panic!("{faults:?}")).store {
         Store::Redis(redis) => redis,
-        Store::Embedded => panic!("embedded"),
+        Store::DynamoDb(_) | Store::Embedded => panic!("another store"),
     }
 }
 
@@ -138,4 +138,88 @@ fn what_only_redis_has_is_a_fault_without_it() {
     assert_eq!(faults.len(), 3, "{faults:?}");
     let faults = parse("store = 'memcached'").err().unwrap();
     assert!(faults[0].starts_with("sessions.store: "), "{faults:?}");
+}
+
+fn dynamodb(sessions: &str) -> Result<std::sync::Arc<super::DynamoDb>, Vec<String>> {
+    match parse(&format!("store = 'dynamodb'\n{sessions}"))?.store {
+        Store::DynamoDb(settings) => Ok(settings),
+        Store::Embedded | Store::Redis(_) => panic!("another store"),
+    }
+}
+
+const TABLE: &str = "table = 'gatehouse.sessions'\nparts_bucket = 'acme-parts'\n";
+
+#[test]
+#[cfg(feature = "aws")]
+fn a_table_and_a_bucket_are_enough() {
+    let settings = dynamodb(TABLE).unwrap();
+    assert_eq!(settings.table, "gatehouse.sessions");
+    assert_eq!(settings.parts_bucket, "acme-parts");
+    assert!(settings.region.is_none() && settings.endpoint.is_none());
+    let second = std::time::Duration::from_secs(1);
+    assert_eq!(
+        (settings.connect_timeout, settings.timeout),
+        (second, 2 * second)
+    );
+    let all = "region = 'eu-central-1'\nendpoint = 'https://vpce-1.dynamodb.example.org'\n\
+               parts_endpoint = 'http://[::1]:4566'\ntimeout = '5s'";
+    let settings = dynamodb(&format!("{TABLE}{all}")).unwrap();
+    assert_eq!(settings.region.as_deref(), Some("eu-central-1"));
+    assert_eq!(
+        settings.parts_endpoint.as_deref(),
+        Some("http://[::1]:4566")
+    );
+    assert_eq!(settings.timeout, 5 * second);
+}
+
+#[test]
+fn every_fault_of_a_table_is_told_with_its_path() {
+    for (sessions, expected) in [
+        ("", "sessions.table: is missing"),
+        ("table = 'abc'", "sessions.parts_bucket: is missing"),
+        ("table = 'a/b'", "sessions.table: must be"),
+        ("parts_bucket = 'Acme'", "sessions.parts_bucket: must be"),
+        ("parts_bucket = 'acme-'", "sessions.parts_bucket: must be"),
+        ("region = 'Frankfurt'", "sessions.region: is not a region"),
+        (
+            "endpoint = 'http://10.0.0.1'",
+            "sessions.endpoint: is not encrypted",
+        ),
+        (
+            "endpoint = 'dynamodb'",
+            "sessions.endpoint: is not an address",
+        ),
+        (
+            "parts_endpoint = ''",
+            "sessions.parts_endpoint: is not an address",
+        ),
+        (
+            "parts_endpoint = 'https://h/?x'",
+            "sessions.parts_endpoint: is not an address",
+        ),
+        (
+            "url = 'rediss://h'",
+            "sessions.url: has a meaning only with store = \"redis\"",
+        ),
+        ("timeout = '2'", "sessions.timeout: "),
+    ] {
+        let Err(faults) = dynamodb(sessions) else {
+            panic!("{sessions} was taken")
+        };
+        let found = faults.iter().any(|fault| fault.starts_with(expected));
+        assert!(found, "{sessions}: {faults:?}");
+    }
+    let redis = parse("store = 'redis'\nurl = 'rediss://h'\ntable = 'abc'");
+    let faults = redis.err().unwrap();
+    assert!(
+        faults[0].starts_with("sessions.table: has a meaning only"),
+        "{faults:?}"
+    );
+}
+
+#[test]
+#[cfg(not(feature = "aws"))]
+fn a_program_without_aws_says_so() {
+    let faults = dynamodb(TABLE).err().unwrap();
+    assert!(faults[0].contains("without the feature aws"), "{faults:?}");
 }

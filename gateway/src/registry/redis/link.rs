@@ -16,15 +16,13 @@ use tokio::time::Instant;
 use super::{cluster::Cluster, single::Single};
 use crate::{
     config::Redis,
-    registry::{Condition, Durable},
+    registry::{Condition, Durable, bucket},
 };
 
 /// How long to wait before something that was not done is tried again, at first and at most.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(200));
 /// Connections where writes wait for replicas: WAIT holds up all that comes behind it.
 const LANES: usize = 8;
-/// Keys are spread over this many hash slots; those of one tag lie in one.
-const BUCKETS: u32 = 256;
 
 /// Why Redis gave no answer, or none that counts. Holds no key, value or argument.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -218,7 +216,7 @@ impl Link {
             .any(|lane| matches!(lane, Lane::Cluster(_)))
     }
 
-    /// The name of a key whose tag is `tag`: all keys of one tag are in one hash slot.
+    /// The name of a key whose tag is `tag`: all keys of one bucket of tags are in one hash slot.
     pub(crate) fn key(&self, tag: &str, kind: &str, name: &str) -> String {
         self.bucket_key(bucket(tag), &format!("{kind}:{name}"))
     }
@@ -320,19 +318,6 @@ impl Link {
         let lane = self.lanes.get(next % self.lanes.len().max(1));
         lane.ok_or(LinkError::Unexpected)
     }
-}
-
-/// All buckets, for what has to look into each.
-pub(crate) fn buckets() -> std::ops::Range<u32> {
-    0..BUCKETS
-}
-
-/// Which bucket a tag belongs to: FNV-1a. Part of the format: rows are found by it.
-pub(crate) fn bucket(tag: &str) -> u32 {
-    let hash = tag.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    });
-    (hash ^ (hash >> 16)) % BUCKETS
 }
 
 /// One element of an answer; `None` where the server has nothing.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-pub(crate) use link::{Call, Field, Script, bucket, buckets, fields};
+pub(crate) use link::{Call, Field, Script, fields};
 pub use link::{Link, LinkError};
 
 use super::{Durable, Expected, Put, Registry, RegistryError, Table, group};

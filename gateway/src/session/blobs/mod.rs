@@ -3,6 +3,8 @@
 
 mod embedded;
 mod redis;
+#[cfg(feature = "aws")]
+mod s3;
 #[cfg(test)]
 pub(crate) mod suite;
 
@@ -11,6 +13,10 @@ use gatehouse_envelope::seal::Sealed;
 
 pub use embedded::EmbeddedBlobs;
 pub use redis::RedisBlobs;
+#[cfg(feature = "aws")]
+pub use s3::S3Blobs;
+#[cfg(all(test, feature = "aws"))]
+pub(crate) use s3::tests as s3_tests;
 
 use super::store::StoreError;
 

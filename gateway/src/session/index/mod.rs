@@ -1,6 +1,8 @@
 //! Which sessions a conversation may be: names made of keyed digests, and the references of sessions
 //! beside them.
 
+#[cfg(feature = "aws")]
+mod dynamodb;
 mod embedded;
 mod redis;
 #[cfg(test)]
@@ -8,6 +10,8 @@ pub(crate) mod suite;
 
 use async_trait::async_trait;
 
+#[cfg(feature = "aws")]
+pub use dynamodb::DynamoIndex;
 pub use embedded::EmbeddedIndex;
 pub use redis::RedisIndex;
 

@@ -1,5 +1,7 @@
 //! Where the state of sessions is kept: sealed bytes beside a few numbers in the clear.
 
+#[cfg(feature = "aws")]
+mod dynamodb;
 mod embedded;
 #[cfg(test)]
 pub(crate) mod faulty;
@@ -13,6 +15,8 @@ use async_trait::async_trait;
 use gatehouse_envelope::seal::Sealed;
 
 pub use crate::registry::Durable;
+#[cfg(feature = "aws")]
+pub use dynamodb::DynamoStore;
 pub use embedded::EmbeddedStore;
 pub use redis::RedisStore;
 pub(super) use redis::let_go_ms;

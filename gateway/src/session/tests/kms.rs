@@ -1,8 +1,5 @@
 //! Sessions under a root key that KMS holds, while KMS fails in every way that it can.
 
-#[path = "../../../../envelope/tests/it/aws/mod.rs"]
-mod aws;
-
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use gatehouse_envelope::{
     aws::{Access, config},
@@ -10,9 +7,11 @@ use gatehouse_envelope::{
 };
 use serde_json::{Value, json};
 
-use self::aws::{ACCESS_KEY, Emulator, Fate, Front, Kind, REGION, SECRET_KEY};
 use super::*;
-use crate::registry::Table;
+use crate::registry::{
+    Table,
+    dynamodb_tests::aws::{ACCESS_KEY, Emulator, Fate, Front, Kind, REGION, SECRET_KEY},
+};
 
 /// MiniStack behind a wire, and a key of its KMS.
 struct Kms {

@@ -3,6 +3,8 @@
 mod continuity;
 mod crash;
 mod damage;
+#[cfg(feature = "aws")]
+mod dynamodb;
 mod endings;
 mod faults;
 mod funds;

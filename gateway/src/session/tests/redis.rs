@@ -6,33 +6,54 @@ use crate::{
         Link, RedisRegistry,
         redis_tests::{Kind, Proxy, Server, Wire, time::now_us},
     },
-    session::{blobs::RedisBlobs, index::RedisIndex, store::RedisStore},
+    session::{
+        blobs::{Blobs, RedisBlobs},
+        index::{Index, RedisIndex},
+        store::{RedisStore, SharedStore},
+    },
 };
 
 const ADMITTED: &str = "exchange.admitted";
 const SETTLED: &str = "exchange.settled";
 
-/// One process over a Redis that others may share.
-struct Process {
-    sessions: Sessions,
-    pages: Arc<Pages>,
+/// One process over a store that others may share.
+pub(super) struct Process {
+    pub(super) sessions: Sessions,
+    pub(super) pages: Arc<Pages>,
+}
+
+/// What it keeps everything in.
+pub(super) struct Stores {
+    pub(super) store: SharedStore,
+    pub(super) registry: Arc<dyn Registry>,
+    pub(super) blobs: Arc<dyn Blobs>,
+    pub(super) index: Arc<dyn Index>,
 }
 
 impl Process {
-    /// With the root key in `dir`, which all have to share, and an outbox called `name`.
     async fn new(settings: &crate::config::Redis, dir: &std::path::Path, name: &str) -> Self {
         let link = Arc::new(Link::open(settings).await.unwrap());
-        let clock = Arc::new(TestClock::new(now_us()));
-        let registry: Arc<dyn Registry> = Arc::new(RedisRegistry::new(link.clone()));
-        let root = Arc::new(FileKeys::open_or_create(&dir.join("keys/root")).unwrap());
-        let policy = CachePolicy::default();
-        let keyring = Keyring::new(root, registry.clone(), clock.clone(), policy);
-        let pages = Arc::new(Pages::default());
-        let sessions = Sessions::new(Parts {
+        let stores = Stores {
             store: Arc::new(RedisStore::new(link.clone())),
-            registry,
+            registry: Arc::new(RedisRegistry::new(link.clone())),
             blobs: Arc::new(RedisBlobs::new(link.clone())),
             index: Arc::new(RedisIndex::new(link)),
+        };
+        Self::over(stores, now_us(), dir, name)
+    }
+
+    /// With the root key in `dir`, which all have to share, and an outbox called `name`.
+    pub(super) fn over(stores: Stores, now_us: i64, dir: &std::path::Path, name: &str) -> Self {
+        let clock = Arc::new(TestClock::new(now_us));
+        let root = Arc::new(FileKeys::open_or_create(&dir.join("keys/root")).unwrap());
+        let policy = CachePolicy::default();
+        let keyring = Keyring::new(root, stores.registry.clone(), clock.clone(), policy);
+        let pages = Arc::new(Pages::default());
+        let sessions = Sessions::new(Parts {
+            store: stores.store,
+            registry: stores.registry,
+            blobs: stores.blobs,
+            index: stores.index,
             keyring: Arc::new(keyring),
             journal: pages.clone(),
             clock,
@@ -44,7 +65,7 @@ impl Process {
     }
 
     /// One exchange, from the id to the settled record.
-    async fn exchange(&self, caller: &Caller, id: &str) -> Result<(), SessionError> {
+    pub(super) async fn exchange(&self, caller: &Caller, id: &str) -> Result<(), SessionError> {
         let mut turn = self.sessions.turn(caller, Some(id)).await?;
         let admitted = event(&turn, ADMITTED);
         turn.record(&admitted).await?;

@@ -1,4 +1,5 @@
-//! Three gateways, each a process of its own with a data directory of its own, and their Redis.
+//! Three gateways, each a process of its own with a data directory of its own, and the store that they
+//! share.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -30,8 +31,51 @@ pub(super) struct House {
     replicas: Vec<Replica>,
     /// Two keys of one tenant.
     tokens: Vec<String>,
-    redis: Process,
+    server: Server,
     dir: tempfile::TempDir,
+}
+
+/// What they share.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Store {
+    #[cfg(feature = "aws")]
+    DynamoDb,
+    Redis,
+}
+
+/// It is there as long as this is.
+enum Server {
+    #[cfg(feature = "aws")]
+    DynamoDb(super::table::Table),
+    Redis {
+        #[expect(dead_code, reason = "it dies when this is dropped")]
+        process: Process,
+        port: u16,
+    },
+}
+
+impl Server {
+    async fn start(store: Store, dir: &Path) -> Self {
+        match store {
+            #[cfg(feature = "aws")]
+            Store::DynamoDb => Self::DynamoDb(super::table::Table::start().await),
+            Store::Redis => {
+                let (process, port) = redis(dir).await;
+                Self::Redis { process, port }
+            }
+        }
+    }
+
+    /// What stands in `[sessions]` for it.
+    fn settings(&self) -> String {
+        match self {
+            #[cfg(feature = "aws")]
+            Self::DynamoDb(table) => table.settings(),
+            Self::Redis { port, .. } => {
+                format!("store = \"redis\"\nurl = \"redis://127.0.0.1:{port}\"")
+            }
+        }
+    }
 }
 
 /// A process that dies with the test.
@@ -73,11 +117,18 @@ fn free_address() -> SocketAddr {
 }
 
 impl House {
-    pub(super) async fn open(provider: SocketAddr) -> Self {
+    pub(super) async fn open(provider: SocketAddr, store: Store) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let (redis, port) = redis(dir.path()).await;
+        let server = Server::start(store, dir.path()).await;
+        let sessions = server.settings();
         let replicas: Vec<_> = (0..REPLICAS)
-            .map(|n| Replica::new(&dir.path().join(format!("replica-{n}")), port, provider))
+            .map(|n| {
+                Replica::new(
+                    &dir.path().join(format!("replica-{n}")),
+                    &sessions,
+                    provider,
+                )
+            })
             .collect();
         // The first one makes the keys, which all have in common.
         replicas[0].start().await;
@@ -93,7 +144,7 @@ impl House {
         Self {
             replicas,
             tokens,
-            redis,
+            server,
             dir,
         }
     }
@@ -129,7 +180,7 @@ impl House {
         for replica in &self.replicas {
             replica.stop().await;
         }
-        drop(self.redis);
+        drop(self.server);
         let all = self.dir.path().join("all");
         for replica in &self.replicas {
             copy(&replica.data.join("ledger"), &all.join("ledger"));
@@ -175,7 +226,7 @@ async fn reachable(address: SocketAddr) {
 }
 
 impl Replica {
-    fn new(data: &Path, redis: u16, provider: SocketAddr) -> Self {
+    fn new(data: &Path, sessions: &str, provider: SocketAddr) -> Self {
         let (address, admin) = (free_address(), free_address());
         let text = format!(
             r#"
@@ -190,8 +241,7 @@ impl Replica {
             base_url = "http://{provider}/v1"
 
             [sessions]
-            store = "redis"
-            url = "redis://127.0.0.1:{redis}"
+            {sessions}
             lease = "{}s"
             wait = "10s"
 
@@ -219,6 +269,9 @@ impl Replica {
         gateway
             .args(["up", "--no-model", "--config"])
             .arg(&self.config);
+        // The emulator's; nothing else is asked for any.
+        gateway.env("AWS_ACCESS_KEY_ID", "test");
+        gateway.env("AWS_SECRET_ACCESS_KEY", "test");
         let gateway = gateway.stdout(Stdio::null()).spawn().unwrap();
         *self.process.lock() = Some(Process(gateway));
         reachable(self.address).await;

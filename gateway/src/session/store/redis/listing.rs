@@ -2,8 +2,8 @@
 
 use redis::{Cmd, cmd};
 
-use super::{Page, RedisStore, StoreError, tag};
-use crate::registry::{Call, LinkError, bucket, buckets, fields};
+use super::{Page, RedisStore, StoreError};
+use crate::registry::{Call, LinkError, bucket, buckets, fields, tag};
 
 /// Where a page begins: the bucket, and what stands there in front of the first.
 struct Place {

@@ -16,7 +16,7 @@ use gatehouse_envelope::{random, seal::Sealed};
 use super::{Acquired, Durable, Lease, Page, Row, SessionStore, StoreError, Write};
 use crate::{
     clock::micros,
-    registry::{Call, Field, Link, LinkError, Script, bucket},
+    registry::{Call, Field, Link, LinkError, Script, bucket, tag},
 };
 
 /// The server lets go of a session by itself this long after its end, if no gateway has ended it.
@@ -159,11 +159,6 @@ impl Answer {
         };
         Ok((lease.unwrap_or_default(), row))
     }
-}
-
-/// All keys of one session, and its wrapped key's row in the registry, share what its name begins with.
-fn tag(id: &str) -> &str {
-    id.split_once('/').map_or(id, |(tag, _)| tag)
 }
 
 fn number<N: std::str::FromStr>(field: Field) -> Option<N> {
