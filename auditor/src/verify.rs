@@ -11,7 +11,9 @@ use gatehouse_ledger::{
     clock::rfc3339,
     store::Fetcher,
     trust::{MAX_TRUST, Trust},
-    verify::{At, Class, Doubt, Fault, Locks, Report, State, StreamReport, Verdict, Verifier},
+    verify::{
+        At, Class, Doubt, Fault, Locks, Report, SealReport, State, StreamReport, Verdict, Verifier,
+    },
 };
 use serde_json::{Value, json};
 
@@ -87,6 +89,9 @@ fn to_text(report: &Report) -> String {
     for stream in &report.streams {
         line(stream_line(stream));
     }
+    for seals in &report.seals {
+        line(seals_line(seals));
+    }
     line(match report.horizon_us() {
         Some(us) => format!("horizon: nothing is proved past {}", rfc3339(us)),
         None => "horizon: nothing is proved".to_owned(),
@@ -120,9 +125,31 @@ fn stream_line(stream: &StreamReport) -> String {
             format!("  {writer}: {what}, whole: records 0 to {last}, until {time}")
         }
         State::Broken | State::Open => {
-            format!("  {writer}: {what}, nothing is proved past record {last} of {time}")
+            let sealed = match stream.sealed.map(|size| size.checked_sub(1)) {
+                None => String::new(),
+                Some(None) => ", none of them sealed".into(),
+                Some(Some(last)) => format!(", sealed up to record {last}"),
+            };
+            format!("  {writer}: {what}, nothing is proved past record {last} of {time}{sealed}")
         }
     }
+}
+
+/// A log of seals: the horizon, past which a stream or the end of one can be missing unseen.
+fn seals_line(seals: &SealReport) -> String {
+    let log = &seals.log;
+    let Some(last) = seals.seals.checked_sub(1) else {
+        return format!("  seals of {log}: none");
+    };
+    let (time, gap) = (rfc3339(seals.last_us), seals.longest_gap_us / 1_000_000);
+    let mut line = format!(
+        "  seals of {log}: 0 to {last}, at most {gap} s apart; no stream is missing or cut up to {time}"
+    );
+    if let Some(seen) = seals.witnessed {
+        let cosigned = rfc3339(seen.cosigned_s.saturating_mul(1_000_000));
+        line += &format!("; witnessed up to seal {} at {cosigned}", seen.seal);
+    }
+    line
 }
 
 fn entries<T: std::fmt::Display + Copy>(
@@ -159,9 +186,11 @@ fn to_json(report: &Report) -> Value {
                 "records": stream.records,
                 "proved_to": stream.records.checked_sub(1),
                 "proved_until": (stream.records > 0).then(|| rfc3339(stream.last_us)),
+                "sealed_to": stream.sealed.and_then(|size| size.checked_sub(1)),
             })
         })
         .collect();
+    let seals: Vec<Value> = report.seals.iter().map(seals_json).collect();
     json!({
         "verdict": word(report.verdict()),
         "exit": report.verdict() as u8,
@@ -172,10 +201,25 @@ fn to_json(report: &Report) -> Value {
         "locked_until": report.locked_until_us.map(rfc3339),
         "not_read": report.reason,
         "streams": streams,
+        "seals": seals,
         "broken": list(&report.faults, |it: Fault| Some(it.class())),
         "could_not_tell": list(&report.doubts, |it: Doubt| Some(it.class())),
         "noted": list(&report.findings, |_| None),
         "more": report.more,
+    })
+}
+
+fn seals_json(seals: &SealReport) -> Value {
+    json!({
+        "log": seals.log,
+        "seals": seals.seals,
+        "horizon": (seals.seals > 0).then(|| rfc3339(seals.last_us)),
+        "longest_gap_us": seals.longest_gap_us,
+        "witnessed": seals.witnessed.map(|seen| json!({
+            "seal": seen.seal,
+            "horizon": rfc3339(seen.unix_us),
+            "cosigned": rfc3339(seen.cosigned_s.saturating_mul(1_000_000)),
+        })),
     })
 }
 

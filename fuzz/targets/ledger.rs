@@ -6,12 +6,14 @@ use std::{collections::BTreeMap, path::Path, sync::LazyLock};
 
 use gatehouse_ledger::{
     cert::Certificate,
+    cosign::WitnessKey,
     event::Event,
-    names::Name,
+    names::{self, Name},
     note::Note,
     read::records,
+    seal::Seal,
     store::{Dir, Fetcher, Memory},
-    trust::Trust,
+    trust::{Quorum, Trust},
     verify::{Verdict, Verifier},
 };
 use libfuzzer_sys::fuzz_target;
@@ -79,7 +81,22 @@ fn other_readers(bytes: &[u8]) {
     }
     if let Ok(trust) = Trust::parse(&text) {
         assert!(!trust.logs.is_empty());
+        assert!(trust.quorum == Quorum::None || !trust.is_quorum(|_| false));
+        assert_eq!(Trust::parse(&trust.file()), Ok(trust));
     }
+    if let Ok(Some(key)) = WitnessKey::parse(&text) {
+        assert_eq!(key.to_string(), text);
+    }
+    if let Ok(seal) = Seal::parse(bytes) {
+        assert_eq!(seal.bytes(), bytes, "a seal has one form");
+    }
+    let seal = match Name::parse(&text) {
+        Name::Cosignature { log, number, id } => Some(names::cosignature(&log, number, id)),
+        Name::Seal { log, number } => Some(names::seal(&log, number)),
+        Name::SealNote { log, number } => Some(names::seal_note(&log, number)),
+        _ => None,
+    };
+    assert!(seal.is_none_or(|name| name == text), "a name has one form");
     if let Name::Segment {
         day,
         writer,

@@ -11,7 +11,7 @@ use std::{
 
 use gatehouse_envelope::sign::MemorySigner;
 use gatehouse_ledger::{
-    Ledger, Mode, Options, Pace,
+    Ledger, Mode, Options, Pace, SealLog,
     clock::{Clock, Stamp},
     store::Memory,
 };
@@ -46,6 +46,7 @@ fuzz_target!(|input: &[u8]| {
     };
     fs::write(stream.join(format!("{:020}.wal", 0)), &file).expect("a file");
     let options = Options {
+        seals: SealLog::Own,
         data_dir: dir.path().to_owned(),
         deployment: "prod".into(),
         mode: Mode::Async,

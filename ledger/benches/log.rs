@@ -33,6 +33,7 @@ fn main() {
     let signer = Arc::new(MemorySigner::generate("bench").expect("a key"));
     let store = Arc::new(Memory::default());
     let options = Options {
+        seals: gatehouse_ledger::SealLog::Own,
         data_dir: dir.path().to_owned(),
         deployment: signer.name().to_owned(),
         mode: Mode::Local,

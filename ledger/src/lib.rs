@@ -8,12 +8,14 @@
 
 pub mod cert;
 pub mod clock;
+pub mod cosign;
 pub mod event;
 mod json;
 pub mod leaf;
 pub mod names;
 pub mod note;
 pub mod read;
+pub mod seal;
 pub mod segment;
 pub mod store;
 pub mod tree;
@@ -28,5 +30,5 @@ pub const DEFAULT_RETENTION_DAYS: u32 = 400;
 
 pub use writer::{
     AppendError, CloseError, Condition, Durability, Ledger, Mode, OpenError, Options, Outcome,
-    Pace, Position, Recovery, SPOOL_BYTES, SessionLink, Ticket,
+    Pace, Position, Recovery, SPOOL_BYTES, SealLog, SessionLink, Ticket,
 };

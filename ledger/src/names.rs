@@ -1,5 +1,6 @@
 //! What streams and stored objects are called.
 
+use data_encoding::HEXLOWER;
 use gatehouse_envelope::{digest::hex, random};
 
 use crate::clock;
@@ -8,6 +9,10 @@ use crate::clock;
 const SEGMENT: &str = ".jsonl.zst";
 /// What every certificate's name ends with.
 const CERTIFICATE: &str = ".dsse.json";
+/// What every seal's name ends with.
+const SEAL: &str = ".json";
+/// What the names of checkpoints and cosignatures end with.
+const NOTE: &str = ".note";
 /// Digits of a segment's first number: any `u64` fits, and names sort as numbers do.
 const DIGITS: usize = 20;
 
@@ -55,6 +60,24 @@ pub(crate) fn deployment_of(writer: &str) -> Option<&str> {
     sound.then_some(deployment)
 }
 
+/// The day in a writer's name as `yyyy-mm-dd`; none if it is not a writer's name.
+pub(crate) fn day_of(writer: &str) -> Option<String> {
+    deployment_of(writer)?;
+    let (year, rest) = writer.split_at_checked(4)?;
+    let (month, rest) = rest.split_at_checked(2)?;
+    Some(format!("{year}-{month}-{}", rest.get(..2)?))
+}
+
+/// What the names of all certificates begin with whose writers were opened on `day`.
+pub(crate) fn certificates_of(day: &str) -> String {
+    format!("cert/{}-", day.replace('-', ""))
+}
+
+/// What the names of all segments of `writer` begin with.
+pub(crate) fn segments_of(writer: &str) -> Option<String> {
+    Some(format!("log/p_day={}/p_writer={writer}/", day_of(writer)?))
+}
+
 /// The origin line of a stream's checkpoints, which is also its key's name.
 pub fn origin(deployment: &str, writer: &str) -> String {
     format!("{deployment}/{writer}")
@@ -70,6 +93,43 @@ pub fn certificate(writer: &str) -> String {
     format!("cert/{writer}{CERTIFICATE}")
 }
 
+/// Digits of the random part of a private seal log's name.
+const SEAL_LOG_DIGITS: usize = 16;
+
+/// The name of a log of seals that only one data directory's processes write: of `deployment`, and
+/// its own. The log of a store that all replicas share is called as the deployment is.
+pub(crate) fn new_seal_log(deployment: &str) -> Result<String, random::RandomError> {
+    Ok(format!("{deployment}.{}", hex(&random::bytes::<8>()?)))
+}
+
+/// The deployment in the name of a log of seals; none if it is not such a name.
+pub fn deployment_of_seals(log: &str) -> Option<&str> {
+    let hexadecimal = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+    let deployment = match log.split_once('.') {
+        None => log,
+        Some((deployment, own)) => {
+            let sound = own.len() == SEAL_LOG_DIGITS && own.bytes().all(hexadecimal);
+            sound.then_some(deployment)?
+        }
+    };
+    is_deployment(deployment).then_some(deployment)
+}
+
+/// The name of a seal.
+pub fn seal(log: &str, number: u64) -> String {
+    format!("seal/{log}/{number:0DIGITS$}{SEAL}")
+}
+
+/// The name of a seal's signed checkpoint.
+pub fn seal_note(log: &str, number: u64) -> String {
+    format!("seal/{log}/{number:0DIGITS$}{NOTE}")
+}
+
+/// The name of a witness's cosignature on a seal's checkpoint; `id` is the witness's key id.
+pub fn cosignature(log: &str, number: u64, id: [u8; 4]) -> String {
+    format!("cosig/{log}/{number:0DIGITS$}/{}{NOTE}", hex(&id))
+}
+
 /// What an object's name says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Name {
@@ -78,8 +138,31 @@ pub enum Name {
         /// The writer.
         writer: String,
     },
+    /// A witness's cosignature on a seal's checkpoint.
+    Cosignature {
+        /// The log of seals.
+        log: String,
+        /// The seal's number.
+        number: u64,
+        /// The witness's key id.
+        id: [u8; 4],
+    },
     /// Part of the format, but nothing that this version reads.
     Later,
+    /// A seal.
+    Seal {
+        /// The log of seals.
+        log: String,
+        /// Its number.
+        number: u64,
+    },
+    /// A seal's signed checkpoint.
+    SealNote {
+        /// The log of seals.
+        log: String,
+        /// The seal's number.
+        number: u64,
+    },
     /// A segment.
     Segment {
         /// The day under which it is filed.
@@ -98,6 +181,8 @@ impl Name {
     pub fn parse(name: &str) -> Self {
         parse_segment(name)
             .or_else(|| parse_certificate(name))
+            .or_else(|| parse_seal(name))
+            .or_else(|| parse_cosignature(name))
             .unwrap_or_else(|| {
                 let later = ["seal/", "cosig/", "tsa/", "policy/"];
                 match later.iter().any(|prefix| name.starts_with(prefix)) {
@@ -127,6 +212,34 @@ fn parse_certificate(name: &str) -> Option<Name> {
     deployment_of(writer)?;
     Some(Name::Certificate {
         writer: writer.into(),
+    })
+}
+
+fn parse_seal(name: &str) -> Option<Name> {
+    let (log, file) = name.strip_prefix("seal/")?.split_once('/')?;
+    deployment_of_seals(log)?;
+    let (number, note) = match file.strip_suffix(NOTE) {
+        Some(number) => (number.parse().ok()?, true),
+        None => (file.strip_suffix(SEAL)?.parse().ok()?, false),
+    };
+    let log = log.to_owned();
+    if note {
+        (seal_note(&log, number) == name).then_some(Name::SealNote { log, number })
+    } else {
+        (seal(&log, number) == name).then_some(Name::Seal { log, number })
+    }
+}
+
+fn parse_cosignature(name: &str) -> Option<Name> {
+    let (log, rest) = name.strip_prefix("cosig/")?.split_once('/')?;
+    deployment_of_seals(log)?;
+    let (number, file) = rest.split_once('/')?;
+    let id = HEXLOWER.decode(file.strip_suffix(NOTE)?.as_bytes()).ok()?;
+    let (number, id) = (number.parse().ok()?, id.try_into().ok()?);
+    (cosignature(log, number, id) == name).then(|| Name::Cosignature {
+        log: log.to_owned(),
+        number,
+        id,
     })
 }
 
@@ -160,6 +273,29 @@ mod tests {
             Name::Certificate { writer }
         );
         assert_eq!(Name::parse("seal/00000000000000001234.json"), Name::Later);
+        for log in ["prod".to_owned(), new_seal_log("prod").unwrap()] {
+            let number = 1234;
+            assert_eq!(deployment_of_seals(&log), Some("prod"));
+            let found = Name::parse(&seal(&log, number));
+            assert_eq!(
+                found,
+                Name::Seal {
+                    log: log.clone(),
+                    number
+                }
+            );
+            let found = Name::parse(&seal_note(&log, number));
+            assert_eq!(
+                found,
+                Name::SealNote {
+                    log: log.clone(),
+                    number
+                }
+            );
+            let id = [0, 0xff, 2, 3];
+            let found = Name::parse(&cosignature(&log, number, id));
+            assert_eq!(found, Name::Cosignature { log, number, id });
+        }
     }
 
     #[test]

@@ -118,8 +118,13 @@ pub fn checkpoint(origin: &str, size: u64, root: &Hash) -> String {
 pub fn sign(text: &str, signer: &dyn Signer) -> Result<String, SignError> {
     let key = Key::of(signer).map_err(|_| SignError::Damaged)?;
     let signature = signer.sign(text.as_bytes())?;
-    let line = BASE64.encode(&[&key.id[..], &signature].concat());
-    Ok(format!("{text}\n{DASH}{} {line}\n", key.name))
+    let line = signature_line(&key.name, &[&key.id[..], &signature].concat());
+    Ok(format!("{text}\n{line}"))
+}
+
+/// A signature line with its newline; `bytes` are the key id and what the kind of signature has.
+pub(crate) fn signature_line(name: &str, bytes: &[u8]) -> String {
+    format!("{DASH}{name} {}\n", BASE64.encode(bytes))
 }
 
 /// A note taken apart. Nothing in it is to be believed before [`Note::is_signed_by`].
@@ -162,6 +167,15 @@ impl<'n> Note<'n> {
     /// How many signatures there are, by whomever.
     pub fn signatures(&self) -> usize {
         self.signatures.len()
+    }
+
+    /// What the signature lines under a name and key id hold behind the id.
+    pub(crate) fn signatures_of(&self, name: &str, id: [u8; 4]) -> impl Iterator<Item = &[u8]> {
+        let own = move |s: &&Signature<'_>| s.name == name && s.id == id;
+        self.signatures
+            .iter()
+            .filter(own)
+            .map(|s| s.bytes.as_slice())
     }
 
     /// Whether there is a signature line of `key`, valid or not.

@@ -136,7 +136,8 @@ fn frame_content(stored: &[u8]) -> Option<usize> {
     (plain && whole && size <= MAX_UNPACKED && stored.len() <= MAX_STORED).then_some(size)
 }
 
-fn write_digest(out: &mut Vec<u8>, digest: &Hash) {
+/// Appends a digest as a JSON string.
+pub(crate) fn write_digest(out: &mut Vec<u8>, digest: &Hash) {
     out.extend_from_slice(b"\"sha256:");
     write_hex(out, digest);
     out.push(b'"');

@@ -4,7 +4,10 @@ use std::{collections::HashSet, fmt::Write as _};
 
 use data_encoding::BASE64;
 
-use crate::note::{Key, is_key_name};
+use crate::{
+    cosign::WitnessKey,
+    note::{Key, is_key_name},
+};
 
 /// The most bytes of a trust file that is read.
 pub const MAX_TRUST: usize = 1 << 20;
@@ -14,8 +17,35 @@ pub const MAX_TRUST: usize = 1 << 20;
 pub struct Trust {
     /// The deployments' keys; any one of them is accepted.
     pub logs: Vec<Key>,
+    /// The witnesses.
+    pub witnesses: Vec<Witness>,
+    /// Groups of witnesses and of groups before them.
+    pub groups: Vec<Group>,
     /// Which witnesses a checkpoint needs.
     pub quorum: Quorum,
+}
+
+/// A witness.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Witness {
+    /// What the file calls it.
+    pub name: String,
+    /// Its key as the file has it.
+    pub vkey: String,
+    /// Its key; none if it is of a kind that this version cannot check, so that it never counts as
+    /// having cosigned.
+    pub key: Option<WitnessKey>,
+}
+
+/// Witnesses and groups, of which some must have cosigned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// What the file calls it.
+    pub name: String,
+    /// How many of the members must have cosigned.
+    pub threshold: usize,
+    /// Names of witnesses and groups.
+    pub members: Vec<String>,
 }
 
 /// Which witnesses must have cosigned.
@@ -68,6 +98,8 @@ impl Trust {
     pub fn one(log: Key) -> Self {
         Self {
             logs: vec![log],
+            witnesses: Vec::new(),
+            groups: Vec::new(),
             quorum: Quorum::None,
         }
     }
@@ -93,6 +125,8 @@ impl Trust {
         match reader.quorum {
             Some(quorum) if !reader.logs.is_empty() => Ok(Self {
                 logs: reader.logs,
+                witnesses: reader.witnesses,
+                groups: reader.groups,
                 quorum,
             }),
             _ => Err(TrustError {
@@ -112,12 +146,40 @@ impl Trust {
             // Writing into a string cannot fail.
             let _ = writeln!(out, "log {log}");
         }
+        for Witness { name, vkey, .. } in &self.witnesses {
+            let _ = writeln!(out, "witness {name} {vkey}");
+        }
+        for group in &self.groups {
+            let members = group.members.join(" ");
+            let _ = writeln!(out, "group {} {} {members}", group.name, group.threshold);
+        }
         let quorum = match &self.quorum {
             Quorum::Named(name) => name,
             Quorum::None => "none",
         };
         let _ = writeln!(out, "quorum {quorum}");
         out
+    }
+
+    /// Whether a checkpoint that the witnesses of these names have cosigned is one by the quorum.
+    pub fn is_quorum(&self, cosigned: impl Fn(&str) -> bool) -> bool {
+        let Quorum::Named(wanted) = &self.quorum else {
+            return true;
+        };
+        // A group's members are given before it, so one pass decides them all.
+        let mut fulfilled: HashSet<&str> = self
+            .witnesses
+            .iter()
+            .map(|witness| witness.name.as_str())
+            .filter(|name| cosigned(name))
+            .collect();
+        for group in &self.groups {
+            let has = |member: &&String| fulfilled.contains(member.as_str());
+            if group.members.iter().filter(has).count() >= group.threshold {
+                fulfilled.insert(&group.name);
+            }
+        }
+        fulfilled.contains(wanted.as_str())
     }
 }
 
@@ -129,6 +191,8 @@ struct Reader {
     /// Names that already belong to a group.
     members: HashSet<String>,
     witness_keys: HashSet<Vec<u8>>,
+    witnesses: Vec<Witness>,
+    groups: Vec<Group>,
     quorum: Option<Quorum>,
 }
 
@@ -162,7 +226,7 @@ impl Reader {
     }
 
     fn witness(&mut self, name: &str, vkey: &str) -> Result<(), TrustFault> {
-        // A witness's key is of a kind of its own; only its form is checked here.
+        // Witnesses may have keys of kinds that are not known here: those are checked for form.
         let mut parts = vkey.splitn(3, '+');
         let (Some(key_name), Some(id), Some(key)) = (parts.next(), parts.next(), parts.next())
         else {
@@ -177,6 +241,12 @@ impl Reader {
         if !self.witness_keys.insert(key) {
             return Err(TrustFault::Duplicate);
         }
+        let key = WitnessKey::parse(vkey).map_err(|_| TrustFault::Key)?;
+        self.witnesses.push(Witness {
+            name: name.to_owned(),
+            vkey: vkey.to_owned(),
+            key,
+        });
         self.define(name)
     }
 
@@ -197,6 +267,11 @@ impl Reader {
                 return Err(TrustFault::Duplicate);
             }
         }
+        self.groups.push(Group {
+            name: name.to_owned(),
+            threshold: count,
+            members: members.iter().map(|member| (*member).to_owned()).collect(),
+        });
         self.define(name)
     }
 
@@ -246,6 +321,10 @@ mod tests {
         let trust = Trust::parse(&text).unwrap();
         assert_eq!(trust.logs, [log]);
         assert_eq!(trust.quorum, Quorum::Named("G".into()));
+        assert_eq!(Trust::parse(&trust.file()), Ok(trust.clone()));
+        let quorum = |cosigned: &[&str]| trust.is_quorum(|name| cosigned.contains(&name));
+        assert!(quorum(&["A", "B"]) && quorum(&["C"]) && quorum(&["A", "C"]));
+        assert!(!quorum(&["A"]) && !quorum(&[]) && !quorum(&["G", "AB"]));
     }
 
     #[test]

@@ -17,11 +17,14 @@ import nacl.exceptions
 import nacl.signing
 import zstandard
 
-MAX_INTEGER, MAX_CERTIFICATE = 2**53 - 1, 65536
+MAX_INTEGER, MAX_CERTIFICATE, MAX_SEAL, MAX_NOTE = 2**53 - 1, 65536, 1 << 20, 1 << 16
 MAX_UNPACKED, MAX_STORED, MAX_LEAF = 16 << 20, (16 << 20) + (64 << 10), 65535
 DEPLOYMENT = r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?"
 WRITER = rf"[0-9]{{8}}-(?:{DEPLOYMENT})-[0-9a-f]{{32}}"
 CERTIFICATE = re.compile(rf"cert/({WRITER})\.dsse\.json")
+SEALS = rf"(?:{DEPLOYMENT})(?:\.[0-9a-f]{{16}})?"
+SEAL = re.compile(rf"seal/({SEALS})/([0-9]{{20}})\.(json|note)")
+COSIGNATURE = re.compile(rf"cosig/({SEALS})/([0-9]{{20}})/([0-9a-f]{{8}})\.note")
 SEGMENT = re.compile(rf"log/p_day=([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})/p_writer=({WRITER})/([0-9]{{20}})\.jsonl\.zst")
 NEWER = re.compile(rb'\{"gatehouse":(?!1,)[1-9][0-9]*,')
 INTEGER = "(?:0|[1-9][0-9]{0,15})"
@@ -67,14 +70,14 @@ def time(us):  # 3
 
 
 class Key:  # 2
-    def __init__(self, vkey):
+    def __init__(self, vkey, kind=b"\1"):
         self.name, key_id, key = vkey.split("+", 2)
         raw = unbase64(key)
         self.id = sha256(self.name.encode(), b"\n", raw)[:4]
         self.public = raw[1:]
         self.vkey = f"{self.name}+{self.id.hex()}+{key}"
         bad = not self.name or any(c.isspace() or ord(c) < 32 or 127 <= ord(c) < 160 for c in self.name)
-        if bad or raw[:1] != b"\1" or len(raw) != 33 or self.vkey != vkey:
+        if bad or raw[:1] != kind or len(raw) != 33 or self.vkey != vkey:
             raise ValueError("not a vkey")
 
     def signed(self, message, signature):
@@ -85,7 +88,7 @@ class Key:  # 2
 
 
 def read_trust(text):  # 2
-    logs, names, members, quorum, witnesses = {}, set(), set(), [], set()
+    logs, names, members, quorum, witnesses, rules = {}, set(), set(), [], set(), {}
     try:
         for line in text.split("\n"):
             words = re.split("[ \t]+", line.strip(" \t"))
@@ -107,19 +110,35 @@ def read_trust(text):  # 2
                     key = unbase64(key)
                     need(key_name and re.fullmatch("[0-9a-f]{8}", key_id) and len(key) > 1 and key not in witnesses)
                     witnesses.add(key)
+                    rules[name] = Key(words[2], b"\4") if key[0] == 4 else None
                 else:
                     all_of = words[3:]
                     count = {"all": len(all_of), "any": 1}.get(words[2]) or int(words[2])
                     need(0 < count <= len(all_of) == len(set(all_of)) and not members & set(all_of))
                     need(set(all_of) <= names)
                     members.update(all_of)
+                    rules[name] = count, all_of
                 names.add(name)
             else:
                 raise Fault
         need(logs and len(quorum) == 1)
     except (Fault, ValueError, IndexError):
         raise Usage("not a trust file")
-    return set(logs), quorum[0]
+    return Trust(logs, quorum[0], rules)
+
+
+class Trust:
+    def __init__(self, logs, quorum, rules):
+        self.logs, self.quorum = logs, quorum
+        self.witnesses = {name: key for name, key in rules.items() if isinstance(key, Key)}
+        self.groups = {name: rule for name, rule in rules.items() if isinstance(rule, tuple)}
+
+    def is_quorum(self, cosigned):
+        done = set(cosigned)
+        for name, (count, members) in self.groups.items():
+            if len(done & set(members)) >= count:
+                done.add(name)
+        return self.quorum in done
 
 
 class Certificate:  # 4
@@ -148,6 +167,131 @@ class Certificate:  # 4
         self.origin = f"{writer[9:-33]}/{writer}"
         need(self.key.name == self.origin)
         need(trusted is None or self.issuer.vkey in trusted)
+
+
+class Note:  # 9
+    """A checkpoint of `origin` and its signature lines: name, key id, what is behind it."""
+
+    def __init__(self, stored, origin, size, root):
+        self.text = f"{origin}\n{size}\n{base64.b64encode(root).decode()}\n"
+        try:
+            text = stored.decode()
+            need(len(stored) <= MAX_NOTE and text.startswith(self.text + "\n") and text.endswith("\n"))
+            self.lines = []
+            for line in text[len(self.text) + 1:-1].split("\n"):
+                dash, name, signature = line.split(" ")
+                signature = unbase64(signature)
+                need(dash == "\u2014" and len(signature) >= 4 and name and not re.search(r"[\s+]|[^\x20-\U0010ffff]|[\x7f-\x9f]", name))
+                self.lines.append((name, signature[:4], signature[4:]))
+        except ValueError:
+            raise Fault
+
+    def signed(self, keys):
+        """Whether one of `keys` has signed, and never wrongly."""
+        def by(key):
+            own = [line[2] for line in self.lines if line[:2] == (key.name, key.id)]
+            return own and all(key.signed(self.text.encode(), signature) for signature in own)
+        return any(by(key) for key in keys)
+
+    def cosigned(self, key):
+        own = [line[2] for line in self.lines if line[:2] == (key.name, key.id)]
+        times = [int.from_bytes(signature[:8]) for signature in own]
+        need(own and all(len(signature) == 72 and time < 2**63 for signature, time in zip(own, times)))
+        for signature, time in zip(own, times):
+            need(key.signed(f"cosignature/v1\ntime {time}\n{self.text}".encode(), signature[8:]))
+        return min(times)
+
+
+class Seals:  # 9
+    """One log of seals: what its seals say of streams, up to the first fault."""
+
+    def __init__(self, log, get, found, keys, trust, promises):
+        self.log, self.get, self.keys, self.trust, self.promises = log, get, keys, trust, promises
+        self.tree, self.before, self.previous, self.last_us, self.witnessed_us = Tree(), {}, None, 0, None
+        self.faults, self.doubts, self.broken = 0, 0, False
+        bodies, notes, cosigned = found["json"], found["note"], found["cosig"]
+        while self.tree.size in bodies and self.tree.size in notes:
+            number = self.tree.size
+            try:
+                self.seal(number, bodies[number], notes[number])
+            except (Fault, Doubt, OSError) as error:
+                self.broken = True
+                self.faults, self.doubts = self.faults + isinstance(error, Fault), self.doubts + (not isinstance(error, Fault))
+                return
+            self.cosignatures(cosigned.get(number, {}))
+        size = self.tree.size
+        if any(number >= size for number in [*notes, *cosigned]) or any(number > size for number in bodies):
+            self.faults, self.broken = self.faults + 1, True
+        elif trust and trust.quorum != "none":
+            self.doubts += self.witnessed_us is None or self.last_us - self.witnessed_us > 600_000_000
+
+    def seal(self, number, body, note):
+        stored = self.get(body, MAX_SEAL)
+        need(len(stored) <= MAX_SEAL)
+        edge = [node.hex() for node in self.tree.edge]
+        self.tree.push(stored)
+        note = Note(self.get(note, MAX_NOTE), self.log, number + 1, self.tree.root())
+        need(len(note.lines) == 1 and note.signed(self.keys))
+        if NEWER.match(stored):
+            raise Doubt
+        try:
+            said = json.loads(stored)
+            us, streams = said["ts_us"], said["streams"]
+            need(type(us) is int and self.last_us <= us <= MAX_INTEGER and number <= MAX_INTEGER)
+            again = f'{{"gatehouse":1,"log":"{self.log}","seal":{number},"ts":"{time(us)}","ts_us":{us},"prev":{json.dumps(self.previous)},"edge":{json.dumps(edge, separators=(",", ":"))},"streams":['
+            again += ",".join(self.stream(us, **stream) for stream in streams) + "]}"
+            need(again.encode() == stored)
+            names = [stream["w"] for stream in streams]
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+            raise Fault
+        need(names == sorted(set(names)))
+        now = {stream["w"]: stream for stream in streams}
+        for writer, before in self.before.items():
+            after = now.get(writer)
+            if after is None:
+                need(before["state"] != "open")
+            elif before["state"] == "open" and after["size"] != before["size"]:
+                need(after["size"] > before["size"] and after["last_us"] >= before["last_us"])
+            else:
+                need(after["size"] == before["size"] and self.is_at(after) == self.is_at(before))
+        for writer, stream in now.items():
+            promise = self.promises.setdefault(writer, {"sizes": {}})
+            need(promise["sizes"].setdefault(stream["size"], self.is_at(stream)) == self.is_at(stream))
+            promise["state"] = stream["state"]
+        self.before, self.previous, self.last_us = now, f"sha256:{sha256(stored).hex()}", us
+
+    @staticmethod
+    def is_at(stream):
+        state = "open" if stream["state"] == "lost" else stream["state"]
+        return stream["root"], stream["seg"], stream["last_us"], state
+
+    @staticmethod
+    def stream(us, w, size, root, seg, last_us, state):
+        """A stream's entry as it must be written, if it can be."""
+        digest = lambda text: re.fullmatch("sha256:[0-9a-f]{64}", text)
+        need(re.fullmatch(WRITER, w) and type(size) is int and type(last_us) is int and 0 <= size <= MAX_INTEGER)
+        need(0 <= last_us <= MAX_INTEGER and digest(root) and (seg is None or digest(seg)))
+        need((size == 0) == (seg is None) and state in ("open", "closed", "recovered", "lost"))
+        need(size or (root == f"sha256:{sha256().hex()}" and last_us == 0 and state in ("open", "lost")))
+        need(state != "lost" or w[:8] < time(max(us - 2 * 86_400_000_000, 0))[:10].replace("-", ""))
+        return f'{{"w":"{w}","size":{size},"root":"{root}","seg":{json.dumps(seg)},"last_us":{last_us},"state":"{state}"}}'
+
+    def cosignatures(self, found):
+        cosigned = set()
+        for key_id, name in found.items():
+            try:
+                note = Note(self.get(name, MAX_NOTE), self.log, self.tree.size, self.tree.root())
+                need(len(note.lines) == 2 and note.signed(self.keys))
+                for witness, key in (self.trust.witnesses.items() if self.trust else ()):
+                    if key.id.hex() == key_id:
+                        note.cosigned(key)
+                        cosigned.add(witness)
+            except Fault:
+                self.faults += 1
+            except OSError:
+                self.doubts += 1
+        if self.trust and self.trust.quorum != "none" and self.trust.is_quorum(cosigned):
+            self.witnessed_us = self.last_us
 
 
 def unpack(stored):  # 5
@@ -221,15 +365,15 @@ class Event:  # 7
         number = lambda name: int(members[name]) if members.get(name, "").isdigit() else None
         self.kind, self.state, self.sprev = word("kind"), word("state"), word("sprev")
         self.sseq, self.missing = number("sseq"), number("missing")
-        self.session = word("sid")
+        self.session, self.seals = word("sid"), word("seals")
         self.digest = sha256(b"\2", raw)
         need(self.kind is not None)
         need("sid" not in members or (self.session and self.sseq is not None and self.sprev is not None))
 
 
 class Stream:
-    def __init__(self, writer, certificate, events):
-        self.writer, self.certificate, self.events = writer, certificate, events
+    def __init__(self, writer, certificate, events, promise):
+        self.writer, self.certificate, self.events, self.promise, self.log = writer, certificate, events, promise, None
         self.tree, self.previous, self.last_us, self.end, self.by_deployment = Tree(), None, 0, None, False
 
     def segment(self, day, stored):  # 5
@@ -244,6 +388,10 @@ class Stream:
         times = [self.leaf(line, day) for line in leaves]
         self.footer(footer, times[0], times[-1])
         self.previous = sha256(stored)
+        if self.promise:  # 9
+            is_at = f"sha256:{self.tree.root().hex()}", f"sha256:{self.previous.hex()}", self.last_us, self.end or "open"
+            said = [(at, what) for at, what in self.promise["sizes"].items() if size < at <= self.tree.size]
+            need(all(at == self.tree.size and what == is_at for at, what in said))
 
     def leaf(self, line, day):  # 5
         head = f'{{"v":1,"w":"{self.writer}","seq":{self.tree.size},"ts":"'.encode()
@@ -268,6 +416,8 @@ class Stream:
             end = "recovered" if event.state == "recovered" else "closed"
         need(self.end is None or (self.end, end) == ("closed", "recovered"))
         self.end = end
+        if event.kind == "writer.open":
+            self.log = event.seals
 
     def footer(self, line, first_us, last_us):  # 5, 8
         size, root = self.tree.size, self.tree.root()
@@ -315,33 +465,58 @@ def check_session(events, complete):  # 7
         raise Doubt
 
 
+def issuers(get, names):
+    """Of all certificates that hold in themselves: whose log it is nobody can tell without a trust file."""
+    for name in names:
+        if found := CERTIFICATE.fullmatch(name):
+            try:
+                yield Certificate(get(name, MAX_CERTIFICATE), found[1], None).issuer
+            except (Fault, Doubt, OSError):
+                pass
+
+
 def verify(names, get, trust):
     """The exit code for the log whose objects have `names`. `get(name, limit)` gives an object's
     bytes, up to one more than `limit`, or raises OSError or Fault. `trust` is what read_trust gave, or None."""
     faults = doubts = 0
-    streams, sessions, complete = {}, {}, True
-    doubts += trust is None or trust[1] != "none"
+    streams, sessions, complete, seals, promises = {}, {}, True, {}, {}
+    doubts += trust is None
     for name in names:  # 1
         if found := CERTIFICATE.fullmatch(name):
             streams.setdefault(found[1], [[], []])[0] = name
         elif (found := SEGMENT.fullmatch(name)) and int(found[3]) < 2**64:
             streams.setdefault(found[2], [[], []])[1].append((int(found[3]), found[1], name))
+        elif (found := SEAL.fullmatch(name)) and int(found[2]) < 2**64:
+            seals.setdefault(found[1], {"json": {}, "note": {}, "cosig": {}})[found[3]][int(found[2])] = name
+        elif (found := COSIGNATURE.fullmatch(name)) and int(found[2]) < 2**64:
+            of = seals.setdefault(found[1], {"json": {}, "note": {}, "cosig": {}})["cosig"]
+            of.setdefault(int(found[2]), {})[found[3]] = name
         elif name.startswith(("seal/", "cosig/", "tsa/", "policy/")):
             doubts += 1
-    doubts += not streams
+    doubts += not streams and not seals
+    keys = list(trust.logs.values()) if trust else list(issuers(get, names))
+    for log, found in sorted(seals.items()):  # 9
+        seals[log] = Seals(log, get, found, keys, trust, promises)
+        faults, doubts = faults + seals[log].faults, doubts + seals[log].doubts
+    doubts += trust is not None and trust.quorum != "none" and not seals
+    faults += len(set(promises) - set(streams))
     for writer, (certificate, segments) in sorted(streams.items()):
-        events, whole = [], False
+        events, whole, promise = [], False, promises.get(writer)
         try:
             need(certificate)
             stored = get(certificate, MAX_CERTIFICATE)
             need(len(stored) <= MAX_CERTIFICATE)
-            stream = Stream(writer, Certificate(stored, writer, trust and trust[0]), events)
+            stream = Stream(writer, Certificate(stored, writer, trust and set(trust.logs)), events, promise)
             for first, day, name in sorted(segments):
                 need(first == stream.tree.size)
                 stream.segment(day, get(name, MAX_STORED))
+            need(not promise or max(promise["sizes"]) <= stream.tree.size)
             need(not (stream.end == "closed" and stream.by_deployment))
             whole = stream.end is not None
-            doubts += not whole
+            doubts += not whole and not promise
+            if stream.log is not None and not promise:  # 9
+                log = seals.get(stream.log)
+                doubts += log is None or (not log.broken and log.last_us > stream.last_us + 600_000_000)
         except Fault:
             faults += 1
         except (Doubt, OSError):

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use gatehouse_envelope::sign::MemorySigner;
 use gatehouse_ledger::{
-    Durability, Ledger, Mode, Options, Pace,
+    Durability, Ledger, Mode, Options, Pace, SealLog,
     clock::SystemClock,
     event::{Builder, Event},
     store::Dir,
@@ -35,6 +35,7 @@ pub(crate) fn write(dir: &Path, flaw: Flaw) {
 pub(crate) fn begin(dir: &Path, flaw: Flaw) -> Ledger {
     let signer = Arc::new(MemorySigner::generate("prod").unwrap());
     let options = Options {
+        seals: SealLog::Own,
         data_dir: dir.to_owned(),
         deployment: "prod".into(),
         mode: Mode::Local,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gatehouse_envelope::sign::MemorySigner;
 use gatehouse_ledger::{
-    Durability, Ledger, Mode, Options, Pace, clock::SystemClock, event::Event, store::Dir,
+    Durability, Ledger, Mode, Options, Pace, SealLog, clock::SystemClock, event::Event, store::Dir,
 };
 use serde_json::Value;
 
@@ -23,6 +23,7 @@ fn log(requests: &[Admitted]) -> (tempfile::TempDir, String) {
     let dir = tempfile::tempdir().unwrap();
     let signer = Arc::new(MemorySigner::generate("prod").unwrap());
     let options = Options {
+        seals: SealLog::Own,
         data_dir: dir.path().to_owned(),
         deployment: "prod".into(),
         mode: Mode::Local,

@@ -36,7 +36,9 @@ fn several_folders_are_read_as_one_log() {
     copy(ledger, &Dir::new(&certificates), |it| {
         it.starts_with("cert/")
     });
-    copy(ledger, &Dir::new(&segments), |it| it.starts_with("log/"));
+    copy(ledger, &Dir::new(&segments), |it| {
+        it.starts_with("log/") || it.starts_with("seal/")
+    });
     let verify = |folders: &[&str]| {
         let arguments = [&["verify"], folders, &["--trust", &at.trust]].concat();
         auditor(&arguments)

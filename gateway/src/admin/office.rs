@@ -9,7 +9,7 @@ use std::{error::Error, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use gatehouse_envelope::sign::{FileSigner, Signer};
 use gatehouse_ledger::{
-    AppendError, Ledger, Mode, Options, Pace, Recovery, clock::Clock as LedgerTime,
+    AppendError, Ledger, Mode, Options, Pace, Recovery, SealLog, clock::Clock as LedgerTime,
 };
 
 use super::{
@@ -22,7 +22,7 @@ use crate::{
     audit::{Book, BookError, Event, Later, LedgerClock, Unconfirmed},
     auth::CallerKeys,
     clock::Clock,
-    config::{Config, LedgerMode, Store},
+    config::{Config, LedgerMode, LogStore, Store},
     limit::Budget,
     registry::{Condition, Keyring},
     session::{Journal, Logged, Sessions, store::SharedStore},
@@ -186,7 +186,7 @@ impl Files {
     /// it is owed, brings the store up to it, and has it keep its files for as long as the store is
     /// behind.
     pub async fn tend(&self) {
-        let (mut round, mut stall) = (0_u64, Stall::default());
+        let (mut round, mut stall, mut unsealed) = (0_u64, Stall::default(), Stall::default());
         let mut watch = Watch::default();
         loop {
             tokio::time::sleep(TEND).await;
@@ -201,6 +201,9 @@ impl Files {
                     why,
                     "the log's store takes nothing; segments wait"
                 );
+            }
+            if unsealed.is_to_be_told(log.unsealed, tokio::time::Instant::now()) {
+                tracing::warn!("no seal over the log's streams could be made; it is tried again");
             }
             self.backends.look_again().await;
             watch.look(&self.backends.condition());
@@ -241,7 +244,7 @@ impl Files {
     }
 }
 
-/// How long the log's store has taken nothing, and when to say so next: less and less often.
+/// How long something has been wrong with the log, and when to say so next: less and less often.
 #[derive(Default)]
 struct Stall {
     told: Option<(tokio::time::Instant, Duration)>,
@@ -287,6 +290,10 @@ async fn open_book(
     let bound = config.ledger.append_timeout;
     let degraded = config.ledger.allow_degraded;
     let options = Options {
+        seals: match config.ledger.store {
+            LogStore::Dir => SealLog::Own,
+            LogStore::S3(_) => SealLog::Shared,
+        },
         data_dir: config.data_dir.clone(),
         deployment: config.ledger.deployment.clone(),
         mode: match config.ledger.mode {

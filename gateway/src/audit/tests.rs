@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use gatehouse_envelope::sign::MemorySigner;
 use gatehouse_ledger::{
-    Durability, Ledger, Mode, Options, Pace,
+    Durability, Ledger, Mode, Options, Pace, SealLog,
     store::{Fetcher, LedgerStore, Memory, Object, StoreError, Stored},
 };
 use gatehouse_redactor::Label;
@@ -218,6 +218,7 @@ fn book(dir: &Path, mode: Mode) -> Book {
 /// A book over a slow store, and what that store holds.
 fn slow_book(dir: &Path, mode: Mode) -> (Book, Arc<Memory>) {
     let options = Options {
+        seals: SealLog::Own,
         data_dir: dir.to_owned(),
         deployment: "prod".into(),
         mode,

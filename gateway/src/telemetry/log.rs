@@ -94,6 +94,7 @@ mod tests {
             spool_bytes: 1000,
             spool_full: false,
             stalled: true,
+            unsealed: false,
         };
         assert_eq!(
             log_line(log, Some("away")),

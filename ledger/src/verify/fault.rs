@@ -85,6 +85,9 @@ pub enum Fault {
         "the line is not the record that must stand there: changed, missing, repeated or out of place"
     )]
     Leaf,
+    /// A cosignature that does not hold, or is not on the seal that it is filed under.
+    #[error("the witness's cosignature does not hold, or is not on this seal")]
+    Cosignature,
     /// Locked for less time than is demanded.
     #[error("the object's lock ends sooner than is demanded")]
     LockShort,
@@ -97,6 +100,21 @@ pub enum Fault {
     /// A put-once name was written again.
     #[error("the object was written again after it was stored")]
     Rewritten,
+    /// Not a seal, or not one that its log may have there.
+    #[error("not a seal in its one form")]
+    Seal,
+    /// A seal that does not follow the one before it.
+    #[error("the seal does not follow the one before it")]
+    SealChain,
+    /// A seal is missing between, or behind, those that are there.
+    #[error("a seal or its checkpoint is missing")]
+    SealMissing,
+    /// A seal leaves out, or shortens, a stream that had not ended.
+    #[error("the seal leaves out or shortens a stream that had not ended")]
+    SealOmits,
+    /// A seal's checkpoint is not that of the seals, or not signed as it must be.
+    #[error("the seal's checkpoint is not that of the seals up to it, or no trusted key signed it")]
+    SealSignature,
     /// A session's records do not form one chain.
     #[error("the record does not follow the session's record before it")]
     SessionChain,
@@ -112,6 +130,15 @@ pub enum Fault {
     /// The first record of a stream is not its `writer.open`.
     #[error("the stream does not begin with its opening record")]
     Start,
+    /// A stream is not what a seal says that it was.
+    #[error("the stream is not what a seal says that it was")]
+    StreamChanged,
+    /// A stream ends before the place up to which it was sealed.
+    #[error("the stream was cut off: a seal says that it had more records")]
+    StreamCut,
+    /// A stream that a seal lists is not there.
+    #[error("the whole stream is missing: a seal lists it")]
+    StreamMissing,
     /// A recovery that was not signed as one, or a signature of recovery without one.
     #[error(
         "the deployment signed a segment of a stream that was not recovered, or the writer one that was"
@@ -132,14 +159,24 @@ impl Fault {
     /// What kind of trouble it is.
     pub fn class(self) -> Class {
         match self {
-            Self::Differs | Self::Overlap | Self::SessionFork | Self::Succession => Class::Fork,
-            Self::CertificateMissing | Self::Missing | Self::SessionGap => Class::Gap,
+            Self::Differs
+            | Self::Overlap
+            | Self::SealOmits
+            | Self::SessionFork
+            | Self::Succession => Class::Fork,
+            Self::CertificateMissing
+            | Self::Missing
+            | Self::SealMissing
+            | Self::SessionGap
+            | Self::StreamMissing => Class::Gap,
+            Self::StreamCut => Class::Truncation,
             Self::LockShort | Self::Unlocked => Class::Lock,
             Self::Time => Class::Clock,
             Self::AfterEnd
             | Self::Certificate(_)
             | Self::CertificateOther
             | Self::Checkpoint
+            | Self::Cosignature
             | Self::Deleted
             | Self::Footer
             | Self::Frame
@@ -148,9 +185,13 @@ impl Fault {
             | Self::Kind
             | Self::Leaf
             | Self::Rewritten
+            | Self::Seal
+            | Self::SealChain
+            | Self::SealSignature
             | Self::SessionChain
             | Self::Signature
             | Self::Start
+            | Self::StreamChanged
             | Self::Untrusted => Class::Tampering,
         }
     }
@@ -177,17 +218,25 @@ pub enum Doubt {
     #[error("of a newer version than this program")]
     Newer,
     /// Part of the format that this version does not check.
-    #[error("seals, cosignatures and time stamps are not checked by this version")]
+    #[error("time stamps and policies are not checked by this version")]
     NotChecked,
+    /// The writer says that its store is sealed, and there is no seal.
+    #[error(
+        "the stream's store is sealed, but none of its seals is there: they may have been removed, and streams with them"
+    )]
+    NotSealed,
     /// Nothing of a stream but its certificate.
     #[error("the stream was opened, but no segment of it is there")]
     NothingStored,
     /// A stream without its end.
     #[error("the stream has no end: nothing is proved past its last record")]
     OpenEnd,
-    /// The trust file asks for witnesses.
-    #[error("the trust file asks for witnesses, which this version cannot check")]
+    /// No seal has the cosignatures that the trust file asks for.
+    #[error("no seal has the cosignatures that the trust file asks for")]
     Quorum,
+    /// A seal that was made long after the stream was opened does not list it.
+    #[error("no seal lists the stream, though some were made long after it was opened")]
+    SealUnlisted,
     /// A gap in a session that the missing end of a stream may explain.
     #[error("records of the session are missing; they may be in a stream whose end is missing")]
     SessionGap,
@@ -197,6 +246,11 @@ pub enum Doubt {
     /// An object could not be read.
     #[error("could not be read")]
     Unreadable,
+    /// The last seals lack the cosignatures that the trust file asks for.
+    #[error(
+        "the seals of the last ten minutes and more lack the cosignatures that the trust file asks for"
+    )]
+    WitnessBehind,
 }
 
 impl Doubt {
@@ -208,8 +262,11 @@ impl Doubt {
             Self::Empty
             | Self::EmptyPlace
             | Self::NotChecked
+            | Self::NotSealed
             | Self::Quorum
-            | Self::SignerUnknown => Class::Unproven,
+            | Self::SealUnlisted
+            | Self::SignerUnknown
+            | Self::WitnessBehind => Class::Unproven,
             Self::Newer | Self::Unreadable => Class::Unreadable,
             Self::NothingStored | Self::OpenEnd => Class::Truncation,
         }
@@ -225,6 +282,11 @@ pub enum Finding {
     /// A lock that has done what it was for.
     #[error("the object's lock has ended; it could be removed now")]
     LockEnded,
+    /// A stream without an end, whose seals gave up waiting for one.
+    #[error(
+        "the writer died with its disk: the seals say that its stream is lost past this record"
+    )]
+    Lost,
     /// An admitted exchange without its outcome.
     #[error("the exchange was admitted and never settled")]
     NotSettled,
@@ -237,6 +299,12 @@ pub enum Finding {
     /// The same, with a torn end: at most what nobody was told of.
     #[error("the writer died; its stream was recovered and its torn end cut off")]
     RecoveredCut,
+    /// A stream without an end, up to which it was sealed.
+    #[error("the writer runs, or died: its stream is sealed up to the horizon, and has no end yet")]
+    Running,
+    /// A seal without its checkpoint, at the very end: it counts for nothing yet.
+    #[error("the last seal has no checkpoint yet, and counts for nothing")]
+    SealUnsigned,
     /// An object whose name means nothing in this format.
     #[error("an object that is not part of the log")]
     Stranger,

@@ -9,6 +9,7 @@ mod exchange;
 mod fault;
 mod kept;
 mod report;
+mod seal;
 pub(crate) mod segment;
 pub(crate) mod session;
 mod stream;
@@ -17,16 +18,17 @@ use std::collections::BTreeMap;
 
 pub use fault::{Class, Doubt, Fault, Finding};
 pub use kept::Locks;
-pub use report::{At, Report, State, StreamReport, Verdict};
+pub use report::{At, Report, SealReport, State, StreamReport, Verdict, Witnessed};
 
 use crate::{
     names::Name,
-    store::{Fetcher, StoreError},
+    store::{Fetcher, Object, StoreError},
     trust::{Quorum, Trust},
 };
 use exchange::Exchanges;
+use seal::{Promises, Seals, check_seals};
 use session::Sessions;
-use stream::{Segments, check_stream};
+use stream::{By, Place, Segments, check_stream, issuers};
 
 /// How far verification is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,14 +75,18 @@ impl<'a> Verifier<'a> {
     /// Reads everything that `log` holds and says what it proves.
     pub fn verify(&self, log: &dyn Fetcher, mut progress: impl FnMut(Progress)) -> Report {
         let mut report = Report::default();
-        match self.trust {
-            None => report.doubt("", Doubt::SignerUnknown),
-            Some(trust) if trust.quorum != Quorum::None => report.doubt("", Doubt::Quorum),
-            Some(_) => {}
+        if self.trust.is_none() {
+            report.doubt("", Doubt::SignerUnknown);
         }
-        let Some(streams) = list(log, &mut report) else {
+        let Some((seals, streams)) = list(log, &mut report) else {
             return report;
         };
+        let by = By {
+            log,
+            trust: self.trust,
+            locks: self.locks,
+        };
+        let promises = seals_say(by, &seals, &streams, &mut report);
         let mut done = Progress {
             segments: 0,
             of: streams
@@ -101,12 +107,19 @@ impl<'a> Verifier<'a> {
                 done.segments += 1;
                 progress(done);
             };
-            let by = stream::By {
-                log,
-                trust: self.trust,
-                locks: self.locks,
+            let place = Place {
+                by,
+                writer,
+                found,
+                promise: promises.get(writer),
             };
-            check_stream(by, writer, found, &mut report, &mut event, step);
+            check_stream(&place, &mut report, &mut event, step);
+        }
+        for writer in promises
+            .keys()
+            .filter(|writer| !streams.contains_key(*writer))
+        {
+            report.fault(writer, Fault::StreamMissing);
         }
         // A stream whose end is not there may hold what a session misses.
         let complete = report
@@ -119,9 +132,63 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// Sorts the names in the store by stream; none if the store does not answer.
-fn list(log: &dyn Fetcher, report: &mut Report) -> Option<BTreeMap<String, Segments>> {
-    let objects = match log.list("") {
+/// Checks the seals, and gives what they say of the streams.
+fn seals_say(
+    by: By<'_>,
+    seals: &BTreeMap<String, Seals>,
+    streams: &BTreeMap<String, Segments>,
+    report: &mut Report,
+) -> Promises {
+    let mut promises = Promises::new();
+    let keys = match by.trust {
+        Some(trust) => trust.logs.clone(),
+        // Whose log it is cannot be told, but it can be one log.
+        None => issuers(by.log, streams),
+    };
+    for (name, found) in seals {
+        check_seals(by, (name, found), &keys, report, &mut promises);
+    }
+    let asked = by.trust.is_some_and(|trust| trust.quorum != Quorum::None);
+    if asked && seals.is_empty() {
+        report.doubt("", Doubt::Quorum);
+    }
+    promises
+}
+
+/// Sorts the names in the store by log of seals and by stream; none if the store does not answer.
+///
+/// A log may be written while it is read: what is listed later may know more than what is listed
+/// before, so cosignatures come before seals, and seals before streams.
+fn list(
+    log: &dyn Fetcher,
+    report: &mut Report,
+) -> Option<(BTreeMap<String, Seals>, BTreeMap<String, Segments>)> {
+    let mut found: BTreeMap<String, Seals> = BTreeMap::new();
+    for prefix in ["cosig/", "seal/"] {
+        let objects = match log.list(prefix) {
+            Err(StoreError::Empty) => Vec::new(),
+            listed => listed.map_err(|error| report.unread("", &error)).ok()?,
+        };
+        for object in objects {
+            match Name::parse(&object.name) {
+                Name::Cosignature { log, number, id } => {
+                    let seals = found.entry(log).or_default();
+                    let of = seals.cosignatures.entry(number).or_default();
+                    of.push((id, object.name));
+                }
+                Name::Seal { log, number } => {
+                    let seals = found.entry(log).or_default();
+                    seals.bodies.insert(number, object.name);
+                }
+                Name::SealNote { log, number } => {
+                    let seals = found.entry(log).or_default();
+                    seals.notes.insert(number, object.name);
+                }
+                _ => {}
+            }
+        }
+    }
+    let all = match log.list("") {
         Ok(objects) => objects,
         Err(StoreError::Empty) => {
             report.doubt("", Doubt::EmptyPlace);
@@ -132,6 +199,15 @@ fn list(log: &dyn Fetcher, report: &mut Report) -> Option<BTreeMap<String, Segme
             return None;
         }
     };
+    let streams = list_streams(all, report);
+    if streams.is_empty() && found.is_empty() {
+        report.doubt("", Doubt::Empty);
+    }
+    Some((found, streams))
+}
+
+/// Sorts names by stream, and says what can be said of names alone.
+fn list_streams(objects: Vec<Object>, report: &mut Report) -> BTreeMap<String, Segments> {
     let mut streams: BTreeMap<String, Segments> = BTreeMap::new();
     for object in objects {
         if object.versions > 1 {
@@ -144,6 +220,7 @@ fn list(log: &dyn Fetcher, report: &mut Report) -> Option<BTreeMap<String, Segme
             Name::Certificate { writer } => {
                 streams.entry(writer).or_default().certificate = Some(object.name);
             }
+            Name::Cosignature { .. } | Name::Seal { .. } | Name::SealNote { .. } => {}
             Name::Later => report.doubt(&object.name, Doubt::NotChecked),
             Name::Segment {
                 day,
@@ -156,8 +233,5 @@ fn list(log: &dyn Fetcher, report: &mut Report) -> Option<BTreeMap<String, Segme
             Name::Unknown => report.finding(&object.name, Finding::Stranger),
         }
     }
-    if streams.is_empty() {
-        report.doubt("", Doubt::Empty);
-    }
-    Some(streams)
+    streams
 }

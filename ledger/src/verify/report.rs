@@ -32,6 +32,8 @@ pub struct Report {
     pub more: u64,
     /// The streams, by name and so by day.
     pub streams: Vec<StreamReport>,
+    /// The logs of seals, by name.
+    pub seals: Vec<SealReport>,
     /// Records read.
     pub records: u64,
     /// Bytes of lines read.
@@ -77,6 +79,37 @@ pub struct StreamReport {
     pub records: u64,
     /// The time of the last of them, in microseconds since 1970.
     pub last_us: u64,
+    /// How many of them seals list: those cannot be cut off without a trace.
+    pub sealed: Option<u64>,
+}
+
+/// One log of seals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SealReport {
+    /// Its name: one store's.
+    pub log: String,
+    /// Seals that were checked.
+    pub seals: u64,
+    /// When the last of them was made, in microseconds since 1970.
+    pub last_us: u64,
+    /// The longest time between two of them, in microseconds.
+    pub longest_gap_us: u64,
+    /// The last seal that a quorum of witnesses has cosigned, if the trust file names one.
+    pub witnessed: Option<Witnessed>,
+    /// It ends at a fault.
+    pub broken: bool,
+}
+
+/// A seal that a quorum of witnesses has cosigned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Witnessed {
+    /// Its number.
+    pub seal: u64,
+    /// When it was made, by the deployment's clock, in microseconds since 1970.
+    pub unix_us: u64,
+    /// When the last witness of those that make the quorum cosigned it, by the witnesses' clocks,
+    /// in seconds since 1970.
+    pub cosigned_s: u64,
 }
 
 /// How a stream ends.
@@ -147,7 +180,11 @@ impl Report {
     }
 
     pub(super) fn finding(&mut self, place: &str, what: Finding) {
-        self.more += keep(&mut self.findings, place, None, what);
+        self.finding_at(place, None, what);
+    }
+
+    pub(super) fn finding_at(&mut self, place: &str, seq: Option<u64>, what: Finding) {
+        self.more += keep(&mut self.findings, place, seq, what);
     }
 }
 

@@ -57,6 +57,8 @@ pub(crate) struct Record<'r> {
     pub(crate) sprev: Option<&'r str>,
     pub(crate) request: Option<&'r str>,
     pub(crate) missing: Option<u64>,
+    /// Of `writer.open`: the log of seals that the writer's store has.
+    pub(crate) seals: Option<&'r str>,
 }
 
 /// A fault, and the number of the record where it is.
@@ -173,12 +175,7 @@ impl Position<'_> {
         if opens != (seq == 0) {
             return Err(Fault::Start);
         }
-        let end = match (record.kind, record.state) {
-            ("writer.close", Some("recovered")) => End::Recovered { cut: record.cut },
-            ("writer.close", Some(_)) => End::Closed,
-            ("writer.close", None) => return Err(Fault::Kind),
-            _ => End::None,
-        };
+        let end = end_of(record)?;
         match (self.end, end) {
             (End::None, _) | (End::Closed, End::Recovered { .. }) => self.end = end,
             _ => return Err(Fault::AfterEnd),
@@ -235,8 +232,18 @@ impl Position<'_> {
     }
 }
 
+/// Whether a record ends its stream, and how.
+pub(crate) fn end_of(record: &Record<'_>) -> Result<End, Fault> {
+    match (record.kind, record.state) {
+        ("writer.close", Some("recovered")) => Ok(End::Recovered { cut: record.cut }),
+        ("writer.close", Some(_)) => Ok(End::Closed),
+        ("writer.close", None) => Err(Fault::Kind),
+        _ => Ok(End::None),
+    }
+}
+
 /// Reads what verification needs of an event.
-pub(super) fn read_event<'e>(scanner: &mut Scanner, event: &'e [u8]) -> Result<Record<'e>, Fault> {
+pub(crate) fn read_event<'e>(scanner: &mut Scanner, event: &'e [u8]) -> Result<Record<'e>, Fault> {
     let mut record = Record {
         event,
         ..Record::default()
@@ -251,6 +258,7 @@ pub(super) fn read_event<'e>(scanner: &mut Scanner, event: &'e [u8]) -> Result<R
         "sprev" => record.sprev = value.text(),
         "rid" => record.request = value.text(),
         "missing" => record.missing = value.integer(),
+        "seals" => record.seals = value.text(),
         _ => {}
     });
     scanned.map_err(|_| Fault::Json)?;
@@ -263,8 +271,8 @@ pub(super) fn read_event<'e>(scanner: &mut Scanner, event: &'e [u8]) -> Result<R
     }
 }
 
-/// Whether a header line is one of another version.
-fn is_newer(lines: &[u8]) -> bool {
+/// Whether a header line, or a seal, is one of another version.
+pub(crate) fn is_newer(lines: &[u8]) -> bool {
     let version = lines.strip_prefix(b"{\"gatehouse\":").unwrap_or_default();
     let digits = version.iter().take_while(|b| b.is_ascii_digit()).count();
     let (number, rest) = version.split_at_checked(digits).unwrap_or_default();

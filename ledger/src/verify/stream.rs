@@ -1,13 +1,19 @@
 //! One stream: its certificate, its segments in order, its end.
 
-use std::{cmp::Ordering, collections::BTreeSet};
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use super::{
     Doubt, Fault, Finding, Locks, Report, State, StreamReport,
+    seal::Promise,
     segment::{End, Memory, Position, Problem, Record},
 };
 use crate::{
     cert::{Certificate, CertificateError},
+    note::Key,
+    seal::{SealedState, fingerprint},
     segment::MAX_STORED,
     store::{Fetcher, StoreError, Stored},
     tree::Tree,
@@ -16,6 +22,9 @@ use crate::{
 
 /// The most bytes of a certificate that are read.
 const MAX_CERTIFICATE: usize = 1 << 16;
+
+/// How long after the last record of a stream a seal must list it.
+const LATE_US: u64 = 600_000_000;
 
 /// What the store holds of a stream.
 #[derive(Default)]
@@ -33,17 +42,24 @@ pub(super) struct By<'a> {
     pub(super) locks: Locks,
 }
 
+/// Where a stream stands, and what it is checked against.
+pub(super) struct Place<'p> {
+    pub(super) by: By<'p>,
+    pub(super) writer: &'p str,
+    pub(super) found: &'p Segments,
+    /// What the seals say of it.
+    pub(super) promise: Option<&'p Promise>,
+}
+
 /// Checks a stream and reports on it; calls `step` after each segment.
 pub(super) fn check_stream(
-    by: By<'_>,
-    writer: &str,
-    found: &Segments,
+    place: &Place<'_>,
     report: &mut Report,
     event: &mut dyn FnMut(&Record<'_>),
     mut step: impl FnMut(),
 ) {
     let mut position = Position {
-        writer,
+        writer: place.writer,
         tree: Tree::new(),
         previous: None,
         last_us: 0,
@@ -52,23 +68,39 @@ pub(super) fn check_stream(
         by_deployment: false,
         memory: Memory::default(),
     };
-    let mut state = State::Broken;
-    if let Some(certificate) = certificate(by, writer, found, report) {
-        let whole = found.segments.iter().all(|segment| {
-            let good = check_segment(by, segment, &certificate, &mut position, report, event);
+    let (mut state, mut seals) = (State::Broken, None);
+    let mut event = |record: &Record<'_>| {
+        if record.kind == "writer.open" {
+            seals = record.seals.map(str::to_owned);
+        }
+        event(record);
+    };
+    if let Some(certificate) = certificate(place, report) {
+        let mut kept = Kept::new(place.promise);
+        let whole = place.found.segments.iter().all(|segment| {
+            let good = check_segment(
+                place,
+                segment,
+                &certificate,
+                &mut position,
+                report,
+                &mut event,
+            ) && kept.is_kept(&position, segment, report);
             step();
             good
         });
-        if whole {
-            state = finish(&position, found, report);
+        if whole && kept.is_whole(&position, place, report) {
+            state = finish(&position, place, report);
+            unsealed(place, seals.as_deref(), &position, report);
         }
     }
     report.records += position.tree.size();
     report.streams.push(StreamReport {
-        writer: writer.to_owned(),
+        writer: place.writer.to_owned(),
         state,
         records: position.tree.size(),
         last_us: position.last_us,
+        sealed: place.promise.map(Promise::size),
     });
 }
 
@@ -92,13 +124,97 @@ impl By<'_> {
     }
 }
 
+/// What seals say of a stream, compared with it as it is read.
+struct Kept<'p> {
+    promise: Option<&'p Promise>,
+    /// Up to where it was compared.
+    size: u64,
+}
+
+impl<'p> Kept<'p> {
+    fn new(promise: Option<&'p Promise>) -> Self {
+        Self { promise, size: 0 }
+    }
+
+    /// Whether the stream, now at the end of `segment`, is what seals say of it.
+    fn is_kept(
+        &mut self,
+        position: &Position<'_>,
+        (_, _, name): &(u64, String, String),
+        report: &mut Report,
+    ) -> bool {
+        let Some(promise) = self.promise else {
+            return true;
+        };
+        let end = match position.end {
+            End::Closed => b'c',
+            End::None => b'o',
+            End::Recovered { .. } => b'r',
+        };
+        let (size, root) = (position.tree.size(), position.tree.root());
+        let is = fingerprint(&root, position.previous.as_ref(), position.last_us, end);
+        // A seal names the ends of segments, and no place within one.
+        let mut said = promise.sizes.range(self.size + 1..=size);
+        let kept = said.all(|(at, said)| *at == size && *said == is);
+        self.size = size;
+        if !kept {
+            report.fault(name, Fault::StreamChanged);
+        }
+        kept
+    }
+
+    /// Whether the stream is as long as seals say.
+    fn is_whole(&self, position: &Position<'_>, place: &Place<'_>, report: &mut Report) -> bool {
+        let sealed = self.promise.map_or(0, Promise::size);
+        if sealed <= position.tree.size() {
+            return true;
+        }
+        report.fault_at(place.writer, Some(position.tree.size()), Fault::StreamCut);
+        false
+    }
+}
+
+/// Says if a stream that says which seals its store has is in none of them.
+fn unsealed(place: &Place<'_>, log: Option<&str>, position: &Position<'_>, report: &mut Report) {
+    let (Some(log), None) = (log, place.promise) else {
+        return;
+    };
+    let seals = report.seals.iter().find(|seals| seals.log == log);
+    let doubt = match seals {
+        None => Doubt::NotSealed,
+        // A stream is stored from its first second on, and sealed within the next minute.
+        Some(seals)
+            if !seals.broken && seals.last_us > position.last_us.saturating_add(LATE_US) =>
+        {
+            Doubt::SealUnlisted
+        }
+        Some(_) => return,
+    };
+    report.doubt(place.writer, doubt);
+}
+
+/// The issuers of all certificates that hold in themselves.
+pub(super) fn issuers(log: &dyn Fetcher, streams: &BTreeMap<String, Segments>) -> Vec<Key> {
+    let mut keys = Vec::new();
+    for name in streams
+        .values()
+        .filter_map(|found| found.certificate.as_ref())
+    {
+        let stored = log.get(name, MAX_CERTIFICATE).ok().flatten();
+        if let Some(certificate) = stored.and_then(|bytes| Certificate::open(&bytes).ok())
+            && !keys.contains(&certificate.issuer)
+        {
+            keys.push(certificate.issuer);
+        }
+    }
+    keys
+}
+
 /// The writer's certificate, if it can be relied upon.
-fn certificate(
-    by: By<'_>,
-    writer: &str,
-    found: &Segments,
-    report: &mut Report,
-) -> Option<Certificate> {
+fn certificate(place: &Place<'_>, report: &mut Report) -> Option<Certificate> {
+    let Place {
+        by, writer, found, ..
+    } = *place;
     let Some(name) = &found.certificate else {
         // It is stored before the first segment, so somebody took it away.
         report.fault(
@@ -139,7 +255,7 @@ fn certificate(
 
 /// Checks one segment; false if the stream cannot be followed any further.
 fn check_segment(
-    by: By<'_>,
+    place: &Place<'_>,
     (first_seq, day, name): &(u64, String, String),
     certificate: &Certificate,
     position: &mut Position<'_>,
@@ -157,7 +273,8 @@ fn check_segment(
             return false;
         }
     }
-    let Some(stored) = by.read(name, MAX_STORED, Fault::Frame, report) else {
+    let stored = place.by.read(name, MAX_STORED, Fault::Frame, report);
+    let Some(stored) = stored else {
         return false;
     };
     match position.advance(&stored.bytes, day, certificate, event) {
@@ -165,7 +282,7 @@ fn check_segment(
             report.bytes += bytes;
             if let Some(kept) = stored.kept {
                 let last_us = Some(position.last_us);
-                by.locks.judge(name, kept, last_us, report);
+                place.by.locks.judge(name, kept, last_us, report);
             }
             true
         }
@@ -181,7 +298,8 @@ fn check_segment(
 }
 
 /// What the end of a stream says.
-fn finish(position: &Position<'_>, found: &Segments, report: &mut Report) -> State {
+fn finish(position: &Position<'_>, at: &Place<'_>, report: &mut Report) -> State {
+    let found = at.found;
     let last = found.segments.last().or(found.segments.first());
     let place = match (last, &found.certificate) {
         (Some((_, _, name)), _) | (None, Some(name)) => name.as_str(),
@@ -189,12 +307,14 @@ fn finish(position: &Position<'_>, found: &Segments, report: &mut Report) -> Sta
     };
     let seq = position.tree.size().checked_sub(1);
     match position.end {
-        End::None if found.segments.is_empty() => {
-            report.doubt(place, Doubt::NothingStored);
-            State::Open
-        }
         End::None => {
-            report.doubt_at(place, seq, Doubt::OpenEnd);
+            match at.promise.map(|promise| promise.state) {
+                // What the seals have is there; what came behind is past the horizon.
+                Some(SealedState::Lost) => report.finding_at(place, seq, Finding::Lost),
+                Some(_) => report.finding_at(place, seq, Finding::Running),
+                None if found.segments.is_empty() => report.doubt(place, Doubt::NothingStored),
+                None => report.doubt_at(place, seq, Doubt::OpenEnd),
+            }
             State::Open
         }
         End::Closed if position.by_deployment => {

@@ -73,7 +73,8 @@ impl Committer {
     ) -> Result<Self, OpenError> {
         let now = clock.now();
         let mut spare = Spare::new(&options.deployment, signer);
-        let stream = open_stream(&options, &wal, spare.take(now)?, now, None)?;
+        let first = spare.take(now)?;
+        let stream = open_stream(&options, &shared.seals, &wal, first, now, None)?;
         // The shipper is not running yet, but it will be: a send to it cannot fail.
         let _ = shipper.send(Shipment::Opened(stream.identity.clone(), true));
         let due = Due {
@@ -193,9 +194,8 @@ impl Committer {
 
     /// Writes one of the writer's own events. That it is not written is no reason to fail: the next
     /// append will meet the same trouble and report it.
-    fn note(&mut self, event: Result<Event, EventError>) -> Result<(), AppendError> {
+    fn note(&mut self, now: Stamp, event: Result<Event, EventError>) -> Result<(), AppendError> {
         let event = event.map_err(|_| AppendError::Refused)?;
-        let now = self.clock.now();
         self.append(now, std::iter::once(event.bytes())).map(|_| ())
     }
 
@@ -249,9 +249,10 @@ impl Committer {
     /// one stays, and so does the need for a new one.
     fn rotate(&mut self, now: Stamp) -> Result<(), AppendError> {
         let after = self.stream.identity.writer.clone();
+        let (options, seals, wal) = (&self.options, &self.shared.seals, &self.wal);
         let next = self.spare.take(now);
         let next = next
-            .and_then(|next| open_stream(&self.options, &self.wal, next, now, Some(&after)))
+            .and_then(|next| open_stream(options, seals, wal, next, now, Some(&after)))
             .map_err(|_| AppendError::Refused)?;
         // The old stream's times may not reach into the new day.
         let close = close_event("rotated").map_err(|_| AppendError::Refused)?;
@@ -288,7 +289,7 @@ impl Committer {
                 .saturating_add(micros(self.options.pace.heartbeat));
             self.spare.tend(now);
             let _ = if self.stream.covers(now) {
-                self.note(heartbeat_event(&self.shared))
+                self.note(now, heartbeat_event(&self.shared))
             } else {
                 self.rotate(now)
             };
@@ -369,6 +370,7 @@ impl Committer {
 /// Opens a stream whose first record is on the disk when this returns.
 fn open_stream(
     options: &Options,
+    seals: &str,
     wal: &std::path::Path,
     certified: Certified,
     now: Stamp,
@@ -377,7 +379,8 @@ fn open_stream(
     let mut event = Event::kind("writer.open");
     event
         .text("deployment", &options.deployment)
-        .text("mode", options.mode.word());
+        .text("mode", options.mode.word())
+        .text("seals", seals);
     event.some_text("after", after);
     let event = event.finish()?;
     let mut stream = Stream::open(wal, certified, now)?;

@@ -1,11 +1,13 @@
 //! The writer: one stream per process, a write-ahead log, segments.
 
 mod commit;
+mod directory;
 mod disk;
 mod options;
 mod own;
 mod queue;
 mod recover;
+mod seal;
 mod ship;
 mod spare;
 mod spool;
@@ -13,9 +15,8 @@ mod stream;
 mod ticket;
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io,
-    path::Path,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -29,7 +30,7 @@ use gatehouse_envelope::{
     sign::{SignError, Signer},
 };
 
-pub use options::{Condition, Durability, Mode, Options, Pace, SPOOL_BYTES};
+pub use options::{Condition, Durability, Mode, Options, Pace, SPOOL_BYTES, SealLog};
 pub use recover::{Recovery, SessionLink};
 pub use ticket::{AppendError, Outcome, Position, Ticket};
 
@@ -38,13 +39,16 @@ use crate::{
     event::{Event, EventError},
     names,
     note::{Key, NoteError},
+    seal::SealError,
     store::{LedgerStore, StoreError},
-    trust::{Trust, TrustError},
+    trust::TrustError,
     wal::WalError,
 };
 use commit::Committer;
+use directory::{ensure_trust, lock};
 use disk::Disk;
 use queue::{Entry, Message};
+use seal::{Seals, Wish, log_name};
 use ship::Shipper;
 use spool::Spool;
 
@@ -108,17 +112,22 @@ pub enum CloseError {
 
 /// What the threads and the handle share.
 pub(crate) struct Shared {
+    /// The name of the log of seals.
+    seals: String,
     failed: AtomicBool,
     closing: AtomicBool,
     held: AtomicBool,
     disk_full: AtomicBool,
+    unsealed: AtomicBool,
     refused: AtomicU64,
     spool: Spool,
 }
 
 impl Shared {
-    fn new(spool_bytes: u64) -> Self {
+    fn new(seals: String, spool_bytes: u64) -> Self {
         Self {
+            seals,
+            unsealed: AtomicBool::new(false),
             failed: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             held: AtomicBool::new(false),
@@ -156,6 +165,9 @@ pub struct Ledger {
 struct Threads {
     committer: JoinHandle<()>,
     shipper: JoinHandle<bool>,
+    sealer: JoinHandle<()>,
+    /// Without it the sealer makes a last seal and ends.
+    wishes: SyncSender<Wish>,
     /// Held until both have ended.
     _lock: File,
 }
@@ -178,39 +190,40 @@ impl Ledger {
         let wal = options.data_dir.join("wal");
         fs::create_dir_all(&wal)?;
         let lock = lock(&wal.join("lock"))?;
-        ensure_trust(
+        let trust = ensure_trust(
             &options.data_dir.join("trust.policy"),
             &Key::of(signer.as_ref())?,
         )?;
         let recovery = recover::recover(&wal, store.as_ref(), signer.as_ref(), clock.as_ref())?;
 
-        let shared = Arc::new(Shared::new(options.pace.spool_bytes));
+        let log = log_name(&wal, options.seals, &options.deployment)?;
+        let shared = Arc::new(Shared::new(log, options.pace.spool_bytes));
         let (to_shipper, from_committer) = mpsc::channel();
         let shipper = Shipper::new(store.clone(), options.pace.keep, shared.clone());
         let disk = Disk::new(&options.data_dir);
         let mode = options.mode;
-        let committer = Committer::new(
-            options,
-            wal,
-            disk,
-            signer,
-            clock,
-            to_shipper,
-            shared.clone(),
-        )?;
+        let seals = Seals {
+            store: store.clone(),
+            signer: signer.clone(),
+            clock: clock.clone(),
+            keys: trust.logs,
+            shared: shared.clone(),
+        };
+        let shared_too = shared.clone();
+        let committer = Committer::new(options, wal, disk, signer, clock, to_shipper, shared_too)?;
         // Before the first record, so that it shows now whether the store can be written.
         let (name, certificate) = committer.certificate();
         store.put_once(&name, certificate.as_bytes())?;
         let (queue, waiting) = mpsc::sync_channel(QUEUE);
-        let shipper = std::thread::Builder::new()
-            .name("ledger-ship".into())
-            .spawn(move || shipper.run(&from_committer))?;
-        let committer = std::thread::Builder::new()
-            .name("ledger-commit".into())
-            .spawn(move || committer.run(&waiting))?;
+        let shipper = thread("ledger-ship", move || shipper.run(&from_committer))?;
+        let committer = thread("ledger-commit", move || committer.run(&waiting))?;
+        let (wishes, wished) = mpsc::sync_channel(1);
+        let sealer = thread("ledger-seal", move || seals.run(&wished))?;
         let threads = Mutex::new(Some(Threads {
             committer,
             shipper,
+            sealer,
+            wishes,
             _lock: lock,
         }));
         Ok((
@@ -260,6 +273,26 @@ impl Ledger {
         }
     }
 
+    /// The name of the log of seals in the store.
+    pub fn seals(&self) -> &str {
+        &self.shared.seals
+    }
+
+    /// Makes a seal now, over what the store holds, and gives its number. Blocks on the store.
+    ///
+    /// # Errors
+    /// See [`SealError`]; none if the ledger is closed.
+    pub fn seal(&self) -> Option<Result<u64, SealError>> {
+        let wishes = {
+            let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+            threads.as_ref()?.wishes.clone()
+        };
+        let (answer, answered) = mpsc::sync_channel(1);
+        wishes.send(answer).ok()?;
+        drop(wishes);
+        answered.recv().ok()
+    }
+
     /// Says whether the files of the write-ahead log are to be kept, beyond [`Pace::keep`] and the
     /// end of this process: while the session store is behind, recovery has to find in them what the
     /// store does not know. A ledger that is closed while held leaves its stream to recovery.
@@ -272,6 +305,7 @@ impl Ledger {
         Condition {
             failed: self.shared.has_failed(),
             disk_full: self.shared.disk_full.load(Ordering::Relaxed),
+            unsealed: self.shared.unsealed.load(Ordering::Relaxed),
             waiting: self.shared.spool.segments(),
             spooled: self.shared.spool.bytes(),
             spool_bytes: self.shared.spool.limit(),
@@ -305,6 +339,9 @@ impl Ledger {
         let _ = self.queue.send(Message::Close);
         let committed = threads.committer.join().is_ok() && !self.shared.has_failed();
         let shipped = threads.shipper.join().unwrap_or(false);
+        // The last seal covers the end of the stream. Without it the next start's first one does.
+        drop(threads.wishes);
+        let _ = threads.sealer.join();
         match (committed, shipped) {
             (true, true) if self.shared.is_held() => Err(CloseError::Held),
             (true, true) => Ok(()),
@@ -335,40 +372,9 @@ impl Drop for Ledger {
     }
 }
 
-/// Takes the lock that makes this process the directory's only writer. It ends with the process.
-fn lock(path: &Path) -> Result<File, OpenError> {
-    let file = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(path)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(fs::TryLockError::WouldBlock) => Err(OpenError::Locked),
-        Err(fs::TryLockError::Error(error)) => Err(error.into()),
-    }
-}
-
-/// Writes the trust file at the first start; later it must name the key that signs.
-fn ensure_trust(path: &Path, key: &Key) -> Result<(), OpenError> {
-    match fs::read_to_string(path) {
-        Ok(text) => {
-            let trust = Trust::parse(&text)?;
-            let named = trust.logs.contains(key);
-            if named {
-                Ok(())
-            } else {
-                Err(OpenError::Untrusted)
-            }
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let new = path.with_extension("policy.new");
-            let mut file = File::create(&new)?;
-            io::Write::write_all(&mut file, Trust::one(key.clone()).file().as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&new, path)?;
-            Ok(crate::wal::sync_dir(path)?)
-        }
-        Err(error) => Err(error.into()),
-    }
+fn thread<T: Send + 'static>(
+    name: &str,
+    run: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    std::thread::Builder::new().name(name.into()).spawn(run)
 }

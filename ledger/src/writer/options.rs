@@ -15,6 +15,18 @@ pub struct Options {
     pub mode: Mode,
     /// When segments are stored and heartbeats written.
     pub pace: Pace,
+    /// Who else writes into the store.
+    pub seals: SealLog,
+}
+
+/// Who writes seals into a store. All who do must agree on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SealLog {
+    /// The processes of this data directory alone: the seals have a name of their own, so that the
+    /// logs of several directories can be put together.
+    Own,
+    /// All replicas of the deployment.
+    Shared,
 }
 
 /// The bytes that may wait for the store if nothing else is said: more than a million requests, whose
@@ -86,6 +98,8 @@ pub enum Durability {
 pub struct Condition {
     /// Nothing is written any more.
     pub failed: bool,
+    /// The last seal could not be made. It is tried again.
+    pub unsealed: bool,
     /// Durable appends are refused, because the disk is nearly full.
     pub disk_full: bool,
     /// Files of the write-ahead log whose segments are not stored yet. More than a few mean that

@@ -20,6 +20,9 @@ use crate::log::{Deployment, copy};
 pub(crate) struct Log {
     pub(crate) trust: Trust,
     pub(crate) objects: BTreeMap<String, Vec<u8>>,
+    /// The same without its seals, which are not read anew then for every change of a stream: it
+    /// cannot hold, but be broken or not.
+    bare: BTreeMap<String, Vec<u8>>,
 }
 
 pub(crate) static LOG: LazyLock<Log> = LazyLock::new(|| {
@@ -46,9 +49,13 @@ pub(crate) static LOG: LazyLock<Log> = LazyLock::new(|| {
     let (third, recovery) = prod.open(dirs[2].path(), Mode::Local);
     recovery.complete().unwrap();
     third.close().unwrap();
+    let objects = prod.store.objects();
+    let mut bare = objects.clone();
+    bare.retain(|name, _| !name.starts_with("seal/"));
     Log {
         trust: prod.trust(),
-        objects: prod.store.objects(),
+        objects,
+        bare,
     }
 });
 
@@ -82,8 +89,17 @@ impl Log {
     }
 
     pub(crate) fn verdict(&self, changed: &str, bytes: Option<&[u8]>) -> Verdict {
+        self.verdict_of(&self.objects, changed, bytes)
+    }
+
+    fn verdict_of(
+        &self,
+        base: &BTreeMap<String, Vec<u8>>,
+        changed: &str,
+        bytes: Option<&[u8]>,
+    ) -> Verdict {
         let log = Changed {
-            base: &self.objects,
+            base,
             changed,
             bytes,
         };
@@ -93,8 +109,9 @@ impl Log {
             .verdict()
     }
 
+    /// The verdict of the log without seals, with other lines in one of its segments: never "holds".
     pub(crate) fn lines_verdict(&self, changed: &str, lines: &[u8]) -> Verdict {
-        self.verdict(changed, Some(&pack(lines)))
+        self.verdict_of(&self.bare, changed, Some(&pack(lines)))
     }
 }
 

@@ -12,7 +12,7 @@ use std::{
 
 use gatehouse_envelope::sign::FileSigner;
 use gatehouse_ledger::{
-    Durability, Ledger, Mode, Options, Pace, Recovery,
+    Durability, Ledger, Mode, Options, Pace, Recovery, SealLog,
     clock::SystemClock,
     event::Event,
     read::records,
@@ -26,6 +26,7 @@ const KILLS: u64 = 8;
 
 fn open(dir: &Path, store: Arc<dyn LedgerStore>) -> (Ledger, Recovery) {
     let options = Options {
+        seals: SealLog::Own,
         data_dir: dir.to_owned(),
         deployment: "prod".into(),
         mode: Mode::Local,

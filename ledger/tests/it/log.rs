@@ -12,7 +12,7 @@ use std::{
 
 use gatehouse_envelope::sign::{MemorySigner, Signer};
 use gatehouse_ledger::{
-    Durability, Ledger, Mode, Options, Pace,
+    Durability, Ledger, Mode, Options, Pace, SealLog,
     clock::{Clock, Stamp},
     event::Event,
     note::Key,
@@ -90,6 +90,7 @@ impl Deployment {
         signer: Arc<dyn Signer>,
     ) -> (Ledger, gatehouse_ledger::Recovery) {
         let options = Options {
+            seals: SealLog::Shared,
             data_dir: dir.to_owned(),
             deployment: self.signer.name().to_owned(),
             mode,

@@ -21,5 +21,6 @@ mod mutate;
 mod recover;
 #[cfg(feature = "aws")]
 mod s3;
+mod seal;
 mod stores;
 mod writer;
