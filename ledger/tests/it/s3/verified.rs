@@ -8,7 +8,7 @@ use aws_sdk_s3::{
 };
 use gatehouse_envelope::sign::{MemorySigner, Signer};
 use gatehouse_ledger::{
-    Durability, Ledger, Mode, Options, Pace,
+    Durability, Ledger, Mode, Options, Pace, SealLog,
     clock::{Clock, SystemClock},
     note::Key,
     store::{Dir, Fetcher, LedgerStore},
@@ -28,6 +28,7 @@ fn write(place: &Place) -> Trust {
         deployment: signer.name().to_owned(),
         mode: Mode::Local,
         pace: Pace::default(),
+        seals: SealLog::Shared,
     };
     let (store, clock) = (Arc::new(place.writer()), Arc::new(SystemClock::new()));
     let (ledger, _) = Ledger::open(options, store, signer.clone(), clock).unwrap();
@@ -93,7 +94,8 @@ fn a_log_in_a_bucket_holds_and_so_does_its_copy() {
         place.bucket.page = Some(2);
         let reader = place.reader();
         let listed = reader.list("").unwrap();
-        assert_eq!(listed.len(), 4, "{server:?} {listed:?}");
+        let seals = listed.iter().filter(|it| it.name.starts_with("seal/"));
+        assert_eq!(listed.len() - seals.count(), 4, "{server:?} {listed:?}");
         assert!(
             listed
                 .iter()
@@ -115,8 +117,9 @@ fn a_log_in_a_bucket_holds_and_so_does_its_copy() {
 fn a_lock_that_is_too_short_or_none_is_a_fault() {
     let place = Place::new(Server::RadosGw);
     let trust = write(&place);
+    let objects = place.reader().list("").unwrap().len();
     let report = verify(&place.reader(), &trust, 400);
-    assert_eq!(whats(&report.faults), [Fault::LockShort; 4]);
+    assert_eq!(whats(&report.faults), vec![Fault::LockShort; objects]);
     assert_eq!(Fault::LockShort.class(), Class::Lock);
     for lock in [None, Some(ObjectLockMode::Governance)] {
         let other = Place::new(Server::RadosGw);
@@ -126,7 +129,7 @@ fn a_lock_that_is_too_short_or_none_is_a_fault() {
             put(&other, &object.name, &bytes, lock.clone());
         }
         let report = verify(&other.reader(), &trust, 1);
-        assert_eq!(whats(&report.faults), [Fault::Unlocked; 4]);
+        assert_eq!(whats(&report.faults), vec![Fault::Unlocked; objects]);
         let report = verify(&other.reader(), &trust, 0);
         assert_eq!(report.verdict(), Verdict::Holds, "no lock is demanded");
     }
