@@ -142,9 +142,11 @@ fn seals_line(seals: &SealReport) -> String {
         return format!("  seals of {log}: none");
     };
     let (time, gap) = (rfc3339(seals.last_us), seals.longest_gap_us / 1_000_000);
-    let mut line = format!(
-        "  seals of {log}: 0 to {last}, at most {gap} s apart; no stream is missing or cut up to {time}"
-    );
+    let up_to = match seals.broken {
+        true => format!("they end at a fault, at {time}"),
+        false => format!("they tell of streams removed or cut up to {time}"),
+    };
+    let mut line = format!("  seals of {log}: 0 to {last}, at most {gap} s apart; {up_to}");
     if let Some(seen) = seals.witnessed {
         let cosigned = rfc3339(seen.cosigned_s.saturating_mul(1_000_000));
         line += &format!("; witnessed up to seal {} at {cosigned}", seen.seal);
@@ -215,6 +217,7 @@ fn seals_json(seals: &SealReport) -> Value {
         "seals": seals.seals,
         "horizon": (seals.seals > 0).then(|| rfc3339(seals.last_us)),
         "longest_gap_us": seals.longest_gap_us,
+        "broken": seals.broken,
         "witnessed": seals.witnessed.map(|seen| json!({
             "seal": seen.seal,
             "horizon": rfc3339(seen.unix_us),

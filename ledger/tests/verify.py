@@ -517,6 +517,8 @@ def verify(names, get, trust):
             if stream.log is not None and not promise:  # 9
                 log = seals.get(stream.log)
                 doubts += log is None or (not log.broken and log.last_us > stream.last_us + 600_000_000)
+            elif stream.log in seals and promise and not whole:
+                doubts += stream.last_us > seals[stream.log].last_us + 600_000_000
         except Fault:
             faults += 1
         except (Doubt, OSError):

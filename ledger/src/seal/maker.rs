@@ -1,7 +1,10 @@
 //! Making seals. Everyone may, at any time: the next number is put once, and whoever comes second
 //! takes over what the first has made. Nothing is signed that does not follow the seal before.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use gatehouse_envelope::sign::{SignError, Signer};
 
@@ -21,10 +24,16 @@ use crate::{
 /// More streams than this are not listed with those that have ended.
 const MAX_ENDED: usize = 1000;
 const MINUTE_US: u64 = 60_000_000;
+/// By how much the last seal may be ahead of the clock here: more says that a clock is wrong, and
+/// that no seal would be made until then.
+const AHEAD_US: u64 = 10 * MINUTE_US;
 
 /// Why there is no seal.
 #[derive(Debug, thiserror::Error)]
 pub enum SealError {
+    /// The last seal is of a time that has not come.
+    #[error("the last seal is ahead of this clock: one of the clocks is wrong")]
+    Ahead,
     /// The store holds seals that do not follow one another, or that no trusted key signed.
     #[error(
         "seal {0} in the store does not follow the one before it, or is not signed as it must be"
@@ -63,6 +72,8 @@ pub struct Sealer {
     /// The last seal and the digest of its bytes.
     last: Option<(Seal, Hash)>,
     certificates: HashMap<String, Certificate>,
+    /// Streams that have ended and are not listed any more, on days that are.
+    ended: HashSet<String>,
     /// Streams of which something that is stored is not what it should be.
     damaged: u64,
 }
@@ -86,6 +97,7 @@ impl Sealer {
             tree: Tree::new(),
             last: None,
             certificates: HashMap::new(),
+            ended: HashSet::new(),
             damaged: 0,
         };
         sealer.find_last()?;
@@ -113,10 +125,18 @@ impl Sealer {
             self.catch_up()?;
             let minute = |us: u64| us / MINUTE_US;
             let made = self.last.as_ref();
+            if made.is_some_and(|(seal, _)| seal.unix_us > unix_us.saturating_add(AHEAD_US)) {
+                return Err(SealError::Ahead);
+            }
             if !now && made.is_some_and(|(seal, _)| minute(seal.unix_us) >= minute(unix_us)) {
                 return Ok(());
             }
             let next = self.next(unix_us)?;
+            let before = self.last.as_ref().map(|(seal, digest)| (seal, digest));
+            // What would not be taken over must not be put: nobody could go on behind it.
+            if !next.follows(before, &self.tree) {
+                return Err(SealError::Foreign(next.number));
+            }
             let bytes = next.bytes();
             if bytes.len() > MAX_SEAL {
                 return Err(SealError::Large);
@@ -241,8 +261,10 @@ impl Sealer {
             .filter(|stream| stream.state == SealedState::Open || is_listed(&stream.writer))
             .cloned()
             .collect();
+        let listed_before: HashSet<&str> = known.iter().map(|it| it.writer.as_str()).collect();
+        self.ended.retain(|writer| is_listed(writer));
         for writer in self.writers(unix_us)? {
-            if !known.iter().any(|stream| stream.writer == writer) {
+            if !listed_before.contains(writer.as_str()) && !self.ended.contains(&writer) {
                 streams.push(Sealed::nothing(&writer));
             }
         }
@@ -254,7 +276,11 @@ impl Sealer {
             }
         }
         if streams.len() > MAX_ENDED {
-            streams.retain(|stream| stream.state == SealedState::Open);
+            // That a stream has ended stands in one seal at least.
+            let had_ended = known.iter().filter(|it| it.state != SealedState::Open);
+            let had_ended: HashSet<&str> = had_ended.map(|it| it.writer.as_str()).collect();
+            streams.retain(|stream| !had_ended.contains(stream.writer.as_str()));
+            self.ended.extend(had_ended.into_iter().map(str::to_owned));
         }
         streams.sort_unstable_by(|a, b| a.writer.cmp(&b.writer));
         self.certificates

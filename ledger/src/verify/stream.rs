@@ -174,21 +174,23 @@ impl<'p> Kept<'p> {
     }
 }
 
-/// Says if a stream that says which seals its store has is in none of them.
+/// Says if a stream that says which seals its store has is in none of them, or has outlived them.
 fn unsealed(place: &Place<'_>, log: Option<&str>, position: &Position<'_>, report: &mut Report) {
-    let (Some(log), None) = (log, place.promise) else {
+    let Some(log) = log else {
         return;
     };
     let seals = report.seals.iter().find(|seals| seals.log == log);
-    let doubt = match seals {
-        None => Doubt::NotSealed,
+    let far = |one: u64, other: u64| one > other.saturating_add(LATE_US);
+    let open = matches!(position.end, End::None);
+    let doubt = match (seals, place.promise) {
+        (None, None) => Doubt::NotSealed,
         // A stream is stored from its first second on, and sealed within the next minute.
-        Some(seals)
-            if !seals.broken && seals.last_us > position.last_us.saturating_add(LATE_US) =>
-        {
+        (Some(seals), None) if !seals.broken && far(seals.last_us, position.last_us) => {
             Doubt::SealUnlisted
         }
-        Some(_) => return,
+        // It went on for long after the last seal: seals have been removed, or were not made.
+        (Some(seals), Some(_)) if open && far(position.last_us, seals.last_us) => Doubt::OpenEnd,
+        _ => return,
     };
     report.doubt(place.writer, doubt);
 }

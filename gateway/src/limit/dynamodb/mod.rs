@@ -173,14 +173,18 @@ impl Meter for DynamoMeter {
                 Ok(Answer::Refused(total)) => {
                     refused.get_or_insert(Ok(Reserved::Refused { at, total }));
                 }
-                Err(error) => _ = refused.get_or_insert(Err(error)),
+                Err(error) => {
+                    // It may have: then it is given back with the others.
+                    taken.extend(claims.get(at).map(|claim| claim.account.clone()));
+                    refused.get_or_insert(Err(error));
+                }
             }
         }
         let Some(refused) = refused else {
             return Ok(Reserved::Held(held));
         };
         // An account that refuses has set nothing aside. Of one that did not answer nobody knows: what
-        // it may have set aside stands until its window ends.
+        // it sets aside only after this stands until its window ends.
         if let Err(error) = self.release(request, &taken).await {
             tracing::warn!(request, %error, "what was set aside stands until its window ends");
         }

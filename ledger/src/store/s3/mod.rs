@@ -276,7 +276,8 @@ impl LedgerStore for S3 {
             Some(version) => self.holds(&key, version, bytes),
             None => self.put(writing, &key, bytes),
         };
-        if outcome.is_ok() {
+        // A name that others have taken stays theirs: that too is an end that is known.
+        if matches!(outcome, Ok(()) | Err(StoreError::Conflict)) {
             lock(&writing.tried).insert(name.to_owned(), true);
         }
         outcome
