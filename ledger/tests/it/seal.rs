@@ -376,7 +376,8 @@ fn replicas_race_and_agree() {
         report.faults,
         report.doubts
     );
-    assert!(report.seals[0].seals >= 8 * 4, "each wish makes one");
+    // Wishes of one moment may be served by one seal: what they would put is the same to the byte.
+    assert!(report.seals[0].seals > 8, "each round makes one");
 }
 
 fn sealer(prod: &Deployment) -> Result<Sealer, SealError> {
