@@ -72,7 +72,7 @@ def test_what_is_in_a_folder(tmp_path):
     both = lambda: {run(*program, ledger, "--trust", trust) for program in programs}
     (ledger / ".new").mkdir()
     (ledger / ".new" / "x").write_bytes(b"")
-    (ledger / "seal").mkdir()
+    (ledger / "seal").mkdir(exist_ok=True)
     assert both() == {0}
     (ledger / "seal" / "link").symlink_to(tmp_path)
     assert both() == {2}
@@ -88,7 +88,8 @@ def test_several_places_are_one_log(tmp_path):
     source, trust = FIXTURES / "clean" / "ledger", FIXTURES / "clean" / "trust.policy"
     names = sorted(verify.objects(source))
     places = [tmp_path / "a", tmp_path / "b"]
-    for place, wanted in zip(places, (names[:-1], names[1:])):
+    last = [name for name in names if name.startswith("log/")][-1]
+    for place, wanted in zip(places, ([name for name in names if name != last], names[1:])):
         for name in wanted:
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             (place / name).write_bytes((source / name).read_bytes())
