@@ -203,7 +203,9 @@ impl Files {
                 );
             }
             if unsealed.is_to_be_told(log.unsealed, tokio::time::Instant::now()) {
-                tracing::warn!("no seal over the log's streams could be made; it is tried again");
+                tracing::warn!(
+                    "no seal over all that is stored of the log's streams could be made; it is tried again"
+                );
             }
             self.backends.look_again().await;
             watch.look(&self.backends.condition());

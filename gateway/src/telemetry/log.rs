@@ -11,6 +11,7 @@ pub struct LogMetrics {
     bytes: Gauge,
     limit: Gauge,
     stalled: Gauge,
+    unsealed: Gauge,
     refusing: Gauge,
     degraded: Gauge,
 }
@@ -40,6 +41,11 @@ impl LogMetrics {
             self.stalled.clone(),
         );
         registry.register(
+            "log_unsealed",
+            "1 while seals cannot be made over all that the log's store holds",
+            self.unsealed.clone(),
+        );
+        registry.register(
             "log_refusing",
             "1 while requests are refused because the log cannot take their records",
             self.refusing.clone(),
@@ -59,6 +65,7 @@ impl LogMetrics {
         self.bytes.set(number(log.spooled));
         self.limit.set(number(log.spool_bytes));
         self.stalled.set(log.stalled.into());
+        self.unsealed.set(log.unsealed.into());
         let refusing = log.failed || log.disk_full || log.spool_full;
         self.refusing.set(refusing.into());
     }

@@ -72,6 +72,8 @@ pub struct Sealer {
     /// The last seal and the digest of its bytes.
     last: Option<(Seal, Hash)>,
     certificates: HashMap<String, Certificate>,
+    /// [`MAX_ENDED`].
+    max_ended: usize,
     /// Streams that have ended and are not listed any more, on days that are.
     ended: HashSet<String>,
     /// Streams of which something that is stored is not what it should be.
@@ -97,6 +99,7 @@ impl Sealer {
             tree: Tree::new(),
             last: None,
             certificates: HashMap::new(),
+            max_ended: MAX_ENDED,
             ended: HashSet::new(),
             damaged: 0,
         };
@@ -110,7 +113,8 @@ impl Sealer {
         self.last.as_ref().map(|(seal, _)| seal.number)
     }
 
-    /// How many streams could not be taken further, since something stored of them is damaged.
+    /// Of how many streams something that is stored is not what it should be: they are sealed up to
+    /// there.
     pub fn damaged(&self) -> u64 {
         self.damaged
     }
@@ -275,7 +279,7 @@ impl Sealer {
                 stream.state = SealedState::Lost;
             }
         }
-        if streams.len() > MAX_ENDED {
+        if streams.len() > self.max_ended {
             // That a stream has ended stands in one seal at least.
             let had_ended = known.iter().filter(|it| it.state != SealedState::Open);
             let had_ended: HashSet<&str> = had_ended.map(|it| it.writer.as_str()).collect();
@@ -320,7 +324,10 @@ impl Sealer {
             .certificate(&stream.writer)
             .and_then(|certificate| state::advance(self.store.as_ref(), stream, &certificate));
         match now {
-            Ok(now) => *stream = now,
+            Ok((now, sound)) => {
+                *stream = now;
+                self.damaged += u64::from(!sound);
+            }
             Err(Unread::Damaged) => self.damaged += 1,
             Err(Unread::Store(error)) => return Err(error.into()),
         }
@@ -339,3 +346,6 @@ impl Sealer {
         Ok(certificate)
     }
 }
+
+#[cfg(test)]
+mod tests;

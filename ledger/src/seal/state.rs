@@ -16,6 +16,8 @@ use crate::{
     verify::segment::{End, end_of, read_event},
 };
 
+/// So many objects that are no segments are passed over on the way to the last one that is.
+const MOST_STRAYS: usize = 8;
 /// The most bytes of a certificate.
 const MAX_CERTIFICATE: usize = 1 << 16;
 
@@ -50,31 +52,44 @@ pub(super) fn certificate(
         .ok_or(Unread::Damaged)
 }
 
-/// What has become of a stream since `before`: the same if there is nothing new.
+/// What has become of a stream since `before`, and whether all that is stored of it is as it should
+/// be. A stray object behind its last segment must not keep what is before it out of the seals.
 pub(super) fn advance(
     store: &dyn Fetcher,
     before: &Sealed,
     certificate: &Certificate,
-) -> Result<Sealed, Unread> {
+) -> Result<(Sealed, bool), Unread> {
     let prefix = names::segments_of(&before.writer).ok_or(Unread::Damaged)?;
-    let mut last = None;
+    let mut new = Vec::new();
     for object in store.list(&prefix)? {
         if let Name::Segment { first_seq, .. } = Name::parse(&object.name)
             && first_seq >= before.size
-            && last.as_ref().is_none_or(|(first, _)| first_seq > *first)
         {
-            last = Some((first_seq, object.name));
+            new.push((first_seq, object.name));
         }
     }
-    let Some((first_seq, name)) = last else {
-        return Ok(before.clone());
-    };
-    let stored = store.get(&name, MAX_STORED)?.ok_or(Unread::Damaged)?;
-    let sealed = read(&stored, first_seq, certificate).ok_or(Unread::Damaged)?;
-    match sealed.continues(before) {
-        true => Ok(sealed),
-        false => Err(Unread::Damaged),
+    new.sort_unstable();
+    for (strays, (first_seq, name)) in new.iter().rev().take(MOST_STRAYS + 1).enumerate() {
+        match next(store, before, certificate, (*first_seq, name)) {
+            Ok(sealed) => return Ok((sealed, strays == 0)),
+            Err(Unread::Damaged) => {}
+            Err(other) => return Err(other),
+        }
     }
+    Ok((before.clone(), new.is_empty()))
+}
+
+/// The stream up to a segment, if that is one and goes on behind `before`.
+fn next(
+    store: &dyn Fetcher,
+    before: &Sealed,
+    certificate: &Certificate,
+    (first_seq, name): (u64, &str),
+) -> Result<Sealed, Unread> {
+    let stored = store.get(name, MAX_STORED)?.ok_or(Unread::Damaged)?;
+    read(&stored, first_seq, certificate)
+        .filter(|sealed| sealed.continues(before))
+        .ok_or(Unread::Damaged)
 }
 
 /// What a segment's footer and last record say, if the footer is signed as it must be.

@@ -98,7 +98,8 @@ pub enum Durability {
 pub struct Condition {
     /// Nothing is written any more.
     pub failed: bool,
-    /// The last seal could not be made. It is tried again.
+    /// The last seal could not be made, or what is stored of a stream is not what it should be, so
+    /// that seals do not cover all of it. It is tried again.
     pub unsealed: bool,
     /// Durable appends are refused, because the disk is nearly full.
     pub disk_full: bool,

@@ -62,9 +62,10 @@ impl Seals {
 
     fn seal(&self, sealer: &mut Option<Sealer>, now: bool, wait: &mut Duration) {
         let sealed = self.attempt(sealer, now);
+        let damaged = sealer.as_ref().is_some_and(|sealer| sealer.damaged() > 0);
         self.shared
             .unsealed
-            .store(sealed.is_err(), Ordering::Relaxed);
+            .store(sealed.is_err() || damaged, Ordering::Relaxed);
         *wait = if sealed.is_ok() { LOOK } else { RETRY };
     }
 

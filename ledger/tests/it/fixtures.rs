@@ -110,6 +110,10 @@ fn logs_for_another_verifier() {
     for (name, log) in seal::logs() {
         fixtures.log(&format!("sealed-{name}"), &log, &seal::trust());
     }
+    let (whole, cut, trust) = seal::outlived();
+    assert_eq!(fixtures.log("running", &whole, &trust), Verdict::Holds);
+    let verdict = fixtures.log("outlived", &cut, &trust);
+    assert_eq!(verdict, Verdict::CouldNotTell);
     for (name, exit, log) in crafted::logs() {
         let trust = crafted::trust();
         let verdict = fixtures.log(&format!("crafted-{name}"), &log, &trust);

@@ -12,6 +12,7 @@ use gatehouse_ledger::{
     note::Key,
     seal::{Seal, SealError, SealedState, Sealer},
     store::{Fetcher, LedgerStore, Memory, Object, StoreError, Stored},
+    trust::Trust,
     verify::{Doubt, Fault, Finding, Report, Verdict, Verifier},
 };
 
@@ -498,6 +499,48 @@ fn a_stream_that_nobody_ends_is_lost_at_last() {
     );
 }
 
+/// A log whose gateway runs, and the same without the seals of its last ten minutes.
+pub(crate) fn outlived() -> (Objects, Objects, Trust) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut prod = Deployment::new();
+    let (ledger, _) = prod.open(dir.path(), Mode::Local);
+    prod.segment(&ledger, 5);
+    ledger.seal().unwrap().unwrap();
+    let early = prod.store.objects();
+    prod.clock.advance(Duration::from_secs(601));
+    prod.segment(&ledger, 5);
+    ledger.seal().unwrap().unwrap();
+    let whole = prod.store.objects();
+    let mut cut = whole.clone();
+    cut.retain(|name, _| !name.starts_with("seal/") || early.contains_key(name));
+    (whole, cut, prod.trust())
+}
+
+/// Whoever takes away the last seals of a log cannot make it hold by that.
+#[test]
+fn a_stream_that_outlived_its_seals_cannot_be_told() {
+    let (whole, cut, trust) = outlived();
+    let report = verify(&Memory::with(whole), &trust);
+    assert_eq!(report.verdict(), Verdict::Holds, "{:?}", report.doubts);
+    let report = verify(&Memory::with(cut), &trust);
+    assert!(report.faults.is_empty(), "{:?}", report.faults);
+    assert_eq!(
+        (report.verdict(), report.doubts[0].what),
+        (Verdict::CouldNotTell, Doubt::OpenEnd)
+    );
+}
+
+/// A last seal of a time that has not come is an error that is told, and no reason to wait for it.
+#[test]
+fn a_seal_of_a_later_time_is_told() {
+    let prod = Deployment::new();
+    let mut ahead = sealer(&prod).unwrap();
+    ahead.seal(START_US + 86_400_000_000, true).unwrap();
+    let mut here = sealer(&prod).unwrap();
+    let told = here.seal(START_US, false);
+    assert!(matches!(told, Err(SealError::Ahead)), "{told:?}");
+}
+
 /// A stray object in a stream's place gets into no seal.
 #[test]
 fn what_no_writer_signed_is_not_sealed() {
@@ -517,7 +560,7 @@ fn what_no_writer_signed_is_not_sealed() {
     assert_eq!(sealer.damaged(), 1);
     let number = sealer.last().unwrap();
     let seal = Seal::parse(&prod.store.objects()[&names::seal("prod", number)]).unwrap();
-    assert!(seal.streams[0].size == 0 || seal.streams[0].size == 6);
+    assert_eq!(seal.streams[0].size, 6, "what the writer did sign is");
 }
 
 /// Puts that fail, and puts that fail after they were done, in no simple order.
