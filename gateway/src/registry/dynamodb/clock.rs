@@ -60,6 +60,13 @@ impl ServerClock {
         start_us.saturating_add(counted_us(&*self.0.clock))
     }
 
+    /// As after the machine has stood still for so long.
+    #[cfg(test)]
+    pub(super) fn stand_still(&self, by: Duration) {
+        let by_us = later(0, by);
+        self.0.start_us.fetch_sub(by_us, Ordering::Relaxed);
+    }
+
     /// By how much what two processes take for its time may be apart, at most.
     pub(super) fn slack(&self) -> Duration {
         2 * (self.0.travel + 2 * SECOND)

@@ -88,6 +88,12 @@ impl DynamoLink {
         self.clock.now_us()
     }
 
+    /// As after the machine has stood still for so long.
+    #[cfg(test)]
+    pub(crate) fn stand_still(&self, by: Duration) {
+        self.clock.stand_still(by);
+    }
+
     /// By how much two gateways may differ about it, at most.
     pub(crate) fn slack(&self) -> Duration {
         self.clock.slack()

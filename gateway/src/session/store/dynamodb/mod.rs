@@ -61,6 +61,26 @@ impl DynamoStore {
         }
     }
 
+    /// Renews a lease. Returns until when.
+    async fn renew_once(&self, id: &str, fence: u64, ttl: Duration) -> Result<i64, StoreError> {
+        let until_us = self.until_us(ttl);
+        let mut values = held(fence);
+        values.extend([
+            (":lasts", number(micros(ttl))),
+            (":until", number(until_us)),
+            (":one", number(1)),
+        ]);
+        let verb = Verb::Update {
+            key: key(id),
+            expression: RENEW.to_owned(),
+            shown: false,
+        };
+        match self.change(verb, IF_HELD, values, true).await? {
+            Written::Done(_) => Ok(until_us),
+            Written::Unmet { .. } => Err(StoreError::Conflict),
+        }
+    }
+
     fn row(&self, stored: Stored, state: Vec<u8>, leased: bool) -> Row {
         Row {
             version: stored.version,
@@ -152,21 +172,8 @@ impl SessionStore for DynamoStore {
     }
 
     async fn renew(&self, id: &str, fence: u64, ttl: Duration) -> Result<(), StoreError> {
-        let mut values = held(fence);
-        values.extend([
-            (":lasts", number(micros(ttl))),
-            (":until", number(self.until_us(ttl))),
-            (":one", number(1)),
-        ]);
-        let verb = Verb::Update {
-            key: key(id),
-            expression: RENEW.to_owned(),
-            shown: false,
-        };
-        match self.change(verb, IF_HELD, values, true).await? {
-            Written::Done(_) => Ok(()),
-            Written::Unmet { .. } => Err(StoreError::Conflict),
-        }
+        let until_us = self.renew_once(id, fence, ttl).await?;
+        self.lengthen(id, fence, until_us, ttl).await
     }
 
     async fn commit(

@@ -74,7 +74,14 @@ impl DynamoStore {
         match take {
             Take::Missing => Ok(Acquired::Missing),
             Take::Others(_) => Ok(Acquired::Busy),
-            Take::Taken(stored) => self.taken(id, stored).await,
+            Take::Taken(stored) => {
+                let (fence, until_us) = (stored.lease.fence, stored.until_us);
+                match self.lengthen(id, fence, until_us, ttl).await {
+                    Ok(()) => self.taken(id, stored).await,
+                    Err(StoreError::Conflict) => Ok(Acquired::Busy),
+                    Err(error) => Err(error),
+                }
+            }
         }
     }
 
@@ -122,6 +129,22 @@ impl DynamoStore {
     /// When a lease that is given now ends.
     pub(super) fn until_us(&self, ttl: Duration) -> i64 {
         later(self.link.now_us(), ttl)
+    }
+
+    /// Renews a lease that was given until `until_us`, if that is too soon: the machine may have stood
+    /// still before, so that its clock was put right only by the answer. Others would take a lease
+    /// that seems to have ended long ago.
+    pub(super) async fn lengthen(
+        &self,
+        id: &str,
+        fence: u64,
+        until_us: i64,
+        ttl: Duration,
+    ) -> Result<(), StoreError> {
+        match later(until_us, self.link.slack()) < self.until_us(ttl) {
+            true => self.renew_once(id, fence, ttl).await.map(drop),
+            false => Ok(()),
+        }
     }
 
     /// The row under a lease that was just taken.

@@ -93,6 +93,37 @@ async fn version(store: &DynamoStore, id: &str) -> u64 {
     there.version
 }
 
+/// A machine that has stood still learns of it by the answer to the very write that gives it a lease.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_is_whole_also_right_after_the_machine_stood_still() {
+    let table = Table::new(Kind::MiniStack).await;
+    let resumed = open(&table, &table.settings()).await;
+    let other = open(&table, &table.settings()).await;
+    let still = Duration::from_secs(600);
+    for (id, kept) in [("taken", false), ("renewed", true)] {
+        let first = resumed
+            .create(id, 1, row(b"x at 1", Lease::Keep(TTL)))
+            .await
+            .unwrap();
+        if !kept {
+            resumed.free(id, first).await.unwrap();
+        }
+        resumed.link.stand_still(still);
+        if kept {
+            resumed.renew(id, first, TTL).await.unwrap();
+        } else {
+            let held = resumed.acquire(id, 1, TTL).await.unwrap();
+            assert!(matches!(held, Acquired::Held { .. }), "{id}");
+        }
+        let items = table.items().await;
+        let item = items.iter().find(|it| text_of(it, "sk").unwrap() == id);
+        let stored = resumed.stored(item.cloned()).unwrap();
+        assert!(stored.until_us > table::now_us() + 50_000_000, "{id}");
+        let busy = other.acquire(id, 2, TTL).await.unwrap();
+        assert!(matches!(busy, Acquired::Busy), "{id}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_fault_leaves_the_row_before_or_after_the_write() {
     let table = Table::new(Kind::MiniStack).await;
