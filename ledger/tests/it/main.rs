@@ -18,6 +18,7 @@ mod fixtures;
 mod forge;
 mod log;
 mod mutate;
+mod oracle;
 mod recover;
 #[cfg(feature = "aws")]
 mod s3;
