@@ -6,6 +6,7 @@
 //! Merkle tree. [`verify`] reads such a store and says what holds. Nothing here is asynchronous:
 //! the writer is two threads, and a [`Ticket`] can be waited for or polled.
 
+pub mod anchor;
 pub mod cert;
 pub mod clock;
 pub mod cosign;
@@ -22,6 +23,7 @@ pub mod tree;
 pub mod trust;
 pub mod verify;
 mod wal;
+pub mod witness;
 mod writer;
 
 /// For how many days an object of the log is locked if nothing else is said: more than a year, so

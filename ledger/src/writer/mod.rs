@@ -35,6 +35,7 @@ pub use recover::{Recovery, SessionLink};
 pub use ticket::{AppendError, Outcome, Position, Ticket};
 
 use crate::{
+    anchor::Anchors,
     clock::Clock,
     event::{Event, EventError},
     names,
@@ -158,6 +159,7 @@ impl Shared {
 pub struct Ledger {
     queue: SyncSender<Message>,
     mode: Mode,
+    anchors: Anchors,
     shared: Arc<Shared>,
     threads: Mutex<Option<Threads>>,
 }
@@ -202,12 +204,14 @@ impl Ledger {
         let shipper = Shipper::new(store.clone(), options.pace.keep, shared.clone());
         let disk = Disk::new(&options.data_dir);
         let mode = options.mode;
+        let anchors = Anchors::new(store.clone(), &trust.logs, &shared.seals);
         let seals = Seals {
             store: store.clone(),
             signer: signer.clone(),
             clock: clock.clone(),
             keys: trust.logs,
             shared: shared.clone(),
+            anchors: anchors.clone(),
         };
         let shared_too = shared.clone();
         let committer = Committer::new(options, wal, disk, signer, clock, to_shipper, shared_too)?;
@@ -230,6 +234,7 @@ impl Ledger {
             Self {
                 queue,
                 mode,
+                anchors,
                 shared,
                 threads,
             },
@@ -276,6 +281,11 @@ impl Ledger {
     /// The name of the log of seals in the store.
     pub fn seals(&self) -> &str {
         &self.shared.seals
+    }
+
+    /// What witnesses and time stamp authorities are shown of the seals, and where their answers go.
+    pub fn anchors(&self) -> &Anchors {
+        &self.anchors
     }
 
     /// Makes a seal now, over what the store holds, and gives its number. Blocks on the store.

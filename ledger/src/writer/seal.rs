@@ -16,6 +16,7 @@ use gatehouse_envelope::sign::Signer;
 
 use super::{OpenError, SealLog, Shared};
 use crate::{
+    anchor::Anchors,
     clock::Clock,
     names,
     note::Key,
@@ -35,6 +36,8 @@ pub(super) struct Seals {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) keys: Vec<Key>,
     pub(super) shared: Arc<Shared>,
+    /// Is told of every seal.
+    pub(super) anchors: Anchors,
 }
 
 /// A wish for a seal now; the answer is the number of the last seal.
@@ -80,6 +83,7 @@ impl Seals {
         };
         sealer.seal(self.clock.now().unix_us, now)?;
         let last = sealer.last().unwrap_or_default();
+        self.anchors.sealed(last);
         *known = Some(sealer);
         Ok(last)
     }
