@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::{
     controls, diff, evidence,
     place::{Demanded, Places, Reach, open},
-    scan, timeline, verify,
+    prove, scan, timeline, verify,
 };
 
 /// Checks the audit log of Gatehouse, offline.
@@ -20,6 +20,8 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Check what prove has made, without the log: exit 0 it holds, 1 it is broken, 2 could not tell.
+    CheckProof(prove::CheckProof),
     /// The controls themselves: list them, show their SQL, test them.
     #[command(subcommand)]
     Controls(controls::Arguments),
@@ -28,6 +30,9 @@ enum Command {
     Diff(Diff),
     /// Run the controls, and write a package of evidence: report, populations, exceptions, manifest.
     Evidence(evidence::Arguments),
+    /// Show one session to somebody who gets to see no other: its records, with proofs that the log
+    /// holds them. Ends as check-proof does.
+    Prove(prove::Prove),
     /// Run the controls: exit 0 all pass, 1 exceptions, 2 could not tell.
     Scan(scan::Arguments),
     /// Say what a log proves: exit 0 it holds, 1 it is broken, 2 could not tell.
@@ -110,12 +115,14 @@ pub enum Failure {
 /// See [`Failure`].
 pub fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     match arguments.command {
+        Command::CheckProof(asked) => prove::check_proof(&asked),
         Command::Controls(asked) => controls::run(&asked),
         Command::Diff(asked) => {
             let log = open(&asked.place, &asked.reach)?;
             diff::run(log.as_ref(), (&asked.before, &asked.after), asked.json)
         }
         Command::Evidence(asked) => evidence::run(&asked),
+        Command::Prove(asked) => prove::prove(&asked),
         Command::Scan(asked) => scan::run(&asked),
         Command::Verify(asked) => {
             let log = asked.at.open()?;
@@ -134,7 +141,8 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     }
 }
 
-fn reference(
+/// A value that is an id with this prefix.
+pub(crate) fn reference(
     prefix: &'static str,
 ) -> impl Fn(&str) -> Result<String, String> + Clone + Send + Sync + 'static {
     move |text| {

@@ -10,6 +10,7 @@ mod diff;
 mod evidence;
 mod place;
 mod progress;
+mod prove;
 mod scan;
 mod timeline;
 mod verify;

@@ -56,7 +56,7 @@ pub(crate) fn read_trust(path: &Path) -> Result<Trust, Failure> {
     Trust::parse(&text).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
 }
 
-fn word(verdict: Verdict) -> &'static str {
+pub(crate) fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Broken => "broken",
         Verdict::CouldNotTell => "could not tell",
@@ -154,7 +154,7 @@ fn seals_line(seals: &SealReport) -> String {
     line
 }
 
-fn entries<T: std::fmt::Display + Copy>(
+pub(crate) fn entries<T: std::fmt::Display + Copy>(
     title: &str,
     list: &[At<T>],
     class: impl Fn(T) -> Option<Class>,
@@ -171,7 +171,7 @@ fn entries<T: std::fmt::Display + Copy>(
 }
 
 /// Names come from a store that may be hostile: no control characters reach the terminal.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { '\u{fffd}' } else { c })
         .collect()
@@ -226,7 +226,7 @@ fn seals_json(seals: &SealReport) -> Value {
     })
 }
 
-fn list<T: std::fmt::Display + Copy>(
+pub(crate) fn list<T: std::fmt::Display + Copy>(
     entries: &[At<T>],
     class: impl Fn(T) -> Option<Class>,
 ) -> Vec<Value> {

@@ -10,6 +10,7 @@ pub mod anchor;
 pub mod cert;
 pub mod clock;
 pub mod cosign;
+pub mod disclose;
 pub mod event;
 mod json;
 pub mod leaf;

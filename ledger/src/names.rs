@@ -78,6 +78,11 @@ pub(crate) fn segments_of(writer: &str) -> Option<String> {
     Some(format!("log/p_day={}/p_writer={writer}/", day_of(writer)?))
 }
 
+/// Where the names of those segments of `writer` begin that hold no record before `seq`.
+pub(crate) fn segments_from(writer: &str, seq: u64) -> Option<String> {
+    Some(format!("{}{seq:0DIGITS$}", segments_of(writer)?))
+}
+
 /// The origin line of a stream's checkpoints, which is also its key's name.
 pub fn origin(deployment: &str, writer: &str) -> String {
     format!("{deployment}/{writer}")

@@ -39,7 +39,8 @@ def test_every_case(cases):
             if changed is not None:
                 objects[name] = base64.b64decode(changed)
         trust = case["trust"] and verify.read_trust(case["trust"])
-        exit = verify.verify(list(objects), lambda name, limit: objects[name], trust)
+        program = verify.check_proof if case["log"].startswith("shown-") else verify.verify
+        exit = program(list(objects), lambda name, limit: objects[name], trust)
         if exit != case["exit"]:
             wrong.append((case["log"], case["case"], case["exit"], exit))
     assert not wrong, wrong
@@ -58,6 +59,18 @@ def test_the_programs_on_folders(name, cases):
         assert run(*program, folder / "ledger", "--trust", folder / "trust.policy") == wanted
         assert run(*program, folder / "ledger") == (1 if wanted == 1 else 2)
         assert run(*program, folder / "nowhere", "--trust", folder / "trust.policy") == 2
+
+
+@pytest.mark.parametrize("name", ["shown-plain", "shown-witnessed"])
+def test_the_programs_on_a_session_shown_alone(name, tmp_path):
+    folder, trust = FIXTURES / name / "ledger", FIXTURES / name / "trust.policy"
+    programs = ([sys.executable, HERE / "verify.py", "--proof"], [AUDITOR, "check-proof"])
+    for program in programs:
+        assert run(*program, folder, "--trust", trust) == 0
+        assert run(*program, folder) == 64
+        assert run(*program, folder / "nowhere", "--trust", trust) == 2
+        assert run(*program, tmp_path, "--trust", trust) == 2
+        assert run(*program, folder, "--trust", FIXTURES / "clean" / "trust.policy") == 1
 
 
 def test_what_is_in_a_folder(tmp_path):

@@ -3,7 +3,8 @@
 numbers in comments are that page's sections. It shares no code with the first, so that a mistake in
 one of them shows. Needs PyNaCl and zstandard.
 
-    verify.py FOLDER… [--trust FILE]        exit 0 holds, 1 broken, 2 cannot be told, 64 usage"""
+    verify.py FOLDER… [--trust FILE]        exit 0 holds, 1 broken, 2 cannot be told, 64 usage
+    verify.py --proof FOLDER --trust FILE   the same, of one session shown alone"""
 
 import base64
 import datetime
@@ -18,6 +19,7 @@ import nacl.signing
 import zstandard
 
 MAX_INTEGER, MAX_CERTIFICATE, MAX_SEAL, MAX_NOTE = 2**53 - 1, 65536, 1 << 20, 1 << 16
+MAX_PROOF = MAX_NOTE + (1 << 13)
 MAX_UNPACKED, MAX_STORED, MAX_LEAF = 16 << 20, (16 << 20) + (64 << 10), 65535
 DEPLOYMENT = r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?"
 WRITER = rf"[0-9]{{8}}-(?:{DEPLOYMENT})-[0-9a-f]{{32}}"
@@ -537,6 +539,144 @@ def verify(names, get, trust):
     return 1 if faults else 2 if doubts else 0
 
 
+class Proof:  # 13
+    def __init__(self, stored):
+        try:
+            need(len(stored) <= MAX_PROOF)
+            head, self.note = stored.decode().split("\n\n", 1)
+            first, *lines = head.split("\n")
+            need(first == "c2sp.org/tlog-proof@v1")
+            if lines[0].startswith("extra "):
+                unbase64(lines.pop(0)[6:])
+            index = re.fullmatch(f"index ({INTEGER})", lines.pop(0))
+            self.index, self.path = int(index[1]), [unbase64(line) for line in lines]
+        except (ValueError, IndexError, TypeError):
+            raise Fault
+        need(self.index <= MAX_INTEGER and len(self.path) <= 64 and all(len(node) == 32 for node in self.path))
+
+    def checkpoint(self, origin, keys):
+        """Size and root that one of `keys` has signed for `origin`, and the note."""
+        named, size, root, *_ = self.note.split("\n") + ["", ""]
+        try:
+            need(named == origin and re.fullmatch("0|[1-9][0-9]{0,18}", size) and len(unbase64(root)) == 32)
+            note = Note(self.note.encode(), origin, int(size), unbase64(root))
+        except ValueError:
+            raise Fault
+        need(len(note.lines) <= 64 and note.signed(keys))
+        return int(size), unbase64(root), note
+
+    def leads(self, leaf, size, root):
+        """RFC 9162, 2.1.3.2."""
+        need(self.index < size)
+        node, last, at = self.index, size - 1, sha256(b"\0", leaf)
+        for step in self.path:
+            need(last)
+            if node & 1 or node == last:
+                at = sha256(b"\1", step, at)
+                while not node & 1 and node:
+                    node, last = node >> 1, last >> 1
+            else:
+                at = sha256(b"\1", at, step)
+            node, last = node >> 1, last >> 1
+        need(last == 0 and at == root)
+
+
+class Shown:  # 13
+    """One session, shown alone."""
+
+    def __init__(self, get, trust):
+        self.get, self.trust, self.seen, self.events, self.session, self.doubts = get, trust, {}, [], None, 0
+
+    def read(self, name, limit):
+        try:
+            stored = self.get(name, limit)
+        except KeyError:
+            raise Fault
+        need(len(stored) <= limit)
+        return stored
+
+    def seal(self, log, number):
+        stored = self.read(f"seal/{log}/{number:020}.json", MAX_SEAL)
+        if NEWER.match(stored):
+            raise Doubt
+        try:
+            said = json.loads(stored)
+            us, streams, previous, edge = said["ts_us"], said["streams"], said["prev"], said["edge"]
+            need(type(us) is int and 0 <= us <= MAX_INTEGER and number <= MAX_INTEGER and type(edge) is list)
+            digest = lambda text: re.fullmatch("[0-9a-f]{64}", text)
+            need(all(map(digest, edge)) and (previous is None) == (number == 0))
+            need(previous is None or (previous[:7] == "sha256:" and digest(previous[7:])))
+            again = f'{{"gatehouse":1,"log":"{log}","seal":{number},"ts":"{time(us)}","ts_us":{us},"prev":{json.dumps(previous)},"edge":{json.dumps(edge, separators=(",", ":"))},"streams":['
+            again += ",".join(Seals.stream(us, **stream) for stream in streams) + "]}"
+            names = [stream["w"] for stream in streams]
+            need(again.encode() == stored and names == sorted(set(names)))
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+            raise Fault
+        proof = Proof(self.read(f"seal/{log}/{number:020}.tlog-proof", MAX_PROOF))
+        size, root, note = proof.checkpoint(log, list(self.trust.logs.values()))
+        need(proof.index == number)
+        proof.leads(stored, size, root)
+        if self.trust.quorum != "none":
+            self.doubts += not self.trust.is_quorum(self.cosigned(note))
+        for stream in streams:
+            need(self.seen.setdefault((stream["w"], stream["size"]), stream["root"]) == stream["root"])
+
+    def cosigned(self, note):
+        for witness, key in self.trust.witnesses.items():
+            try:
+                note.cosigned(key)
+                yield witness
+            except Fault:
+                pass
+
+    def record(self, sseq, name):
+        line = self.read(name, MAX_LEAF)
+        proof = Proof(self.read(f"session/{sseq:020}.tlog-proof", MAX_PROOF))
+        found = re.match(rf'{{"v":1,"w":"({WRITER})","seq":{proof.index},"ts":"'.encode(), line)
+        need(found)
+        writer = found[1].decode()
+        certificate = self.read(f"cert/{writer}.dsse.json", MAX_CERTIFICATE)
+        certificate = Certificate(certificate, writer, set(self.trust.logs))
+        size, root, _ = proof.checkpoint(certificate.origin, [certificate.key, certificate.issuer])
+        proof.leads(line, size, root)
+        form = rf'(.{{27}})","ts_us":({INTEGER}),"mono_us":({INTEGER}),"e":(.*)\}}'.encode()
+        found = re.fullmatch(form, line[found.end():], re.DOTALL)
+        need(found and int(found[2]) <= MAX_INTEGER >= int(found[3]) and found[1] == time(int(found[2])).encode())
+        event = Event(found[4])
+        self.session = self.session or event.session
+        need(event.session and event.session == self.session and event.sseq == sseq)
+        self.events.append(event)
+        if (writer, size) in self.seen:
+            need(self.seen[writer, size] == f"sha256:{root.hex()}")
+        elif self.trust.quorum != "none":
+            raise Doubt
+
+
+def check_proof(names, get, trust):
+    """The exit code for a disclosure. `get` is that of `verify`, but raises KeyError where nothing is."""
+    shown, faults, checks = Shown(get, trust), 0, []
+    for name in names:
+        if (found := SEAL.fullmatch(name)) and found[3] == "json" and int(found[2]) < 2**64:
+            checks.append((0, shown.seal, (found[1], int(found[2]))))
+        elif (found := re.fullmatch(r"session/([0-9]{20})\.json", name)) and int(found[1]) < 2**64:
+            checks.append((1, shown.record, (int(found[1]), name)))
+    for _, check, arguments in sorted(checks, key=lambda check: (check[0], check[2])):
+        try:
+            check(*arguments)
+        except Fault:
+            faults += 1
+        except (Doubt, OSError):
+            shown.doubts += 1
+    shown.doubts += not any(kind for kind, *_ in checks)
+    try:
+        check_session(shown.events, False)
+    except Fault:
+        faults += 1
+    except Doubt:
+        shown.doubts += 1
+    return 1 if faults else 2 if shown.doubts else 0
+
+
 def objects(folder):  # 1
     for place, folders, files in os.walk(folder):
         folders[:] = [f for f in folders if not f.startswith(".")]
@@ -564,10 +704,11 @@ def joined(folders):  # 1
 
 
 def main(arguments):
-    folders, trust_file = arguments, None
+    folders, trust_file, proof = arguments, None, arguments[:1] == ["--proof"]
+    folders = arguments = arguments[proof:]
     if "--trust" in arguments[-2:-1]:
         folders, trust_file = arguments[:-2], arguments[-1]
-    if not folders or any(folder.startswith("--") for folder in folders):
+    if not folders or any(folder.startswith("--") for folder in folders) or proof and (len(folders) > 1 or not trust_file):
         print(__doc__, file=sys.stderr)
         return 64
     try:
@@ -585,7 +726,7 @@ def main(arguments):
         if len(folders) > 1 and next(objects(folder), None) is None:
             print(f"{folder}: no log", file=sys.stderr)
             return 2
-    code = verify(*joined(folders), trust)
+    code = (check_proof if proof else verify)(*joined(folders), trust)
     print(["holds", "broken", "cannot be told"][code])
     return code
 

@@ -15,6 +15,7 @@ mod book;
 mod diff;
 mod evidence;
 mod places;
+mod prove;
 mod scan;
 
 use std::{

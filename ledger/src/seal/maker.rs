@@ -81,7 +81,7 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    /// The seals of `log` in `store`, brought up to the last one there.
+    /// The seals of `log` in `store`, up to the last one there that is signed.
     ///
     /// # Errors
     /// See [`SealError`].
@@ -104,7 +104,6 @@ impl Sealer {
             damaged: 0,
         };
         sealer.find_last()?;
-        sealer.catch_up()?;
         Ok(sealer)
     }
 
@@ -126,10 +125,10 @@ impl Sealer {
     /// See [`SealError`]. Whatever was put is taken up again by the next call, here or elsewhere.
     pub fn seal(&mut self, unix_us: u64, now: bool) -> Result<(), SealError> {
         loop {
-            self.catch_up()?;
+            self.catch_up(unix_us)?;
             let minute = |us: u64| us / MINUTE_US;
             let made = self.last.as_ref();
-            if made.is_some_and(|(seal, _)| seal.unix_us > unix_us.saturating_add(AHEAD_US)) {
+            if made.is_some_and(|(seal, _)| is_ahead(seal, unix_us)) {
                 return Err(SealError::Ahead);
             }
             if !now && made.is_some_and(|(seal, _)| minute(seal.unix_us) >= minute(unix_us)) {
@@ -147,7 +146,7 @@ impl Sealer {
             }
             let name = names::seal(&self.log, next.number);
             match self.store.put_once(&name, &bytes) {
-                Ok(()) => return self.adopt(next, &bytes),
+                Ok(()) => return self.adopt(next, &bytes, unix_us),
                 // Another was first. Its seal may have been made before what is to be sealed now.
                 Err(StoreError::Conflict) => {}
                 Err(error) => return Err(error.into()),
@@ -215,23 +214,27 @@ impl Sealer {
     }
 
     /// Takes over every seal that is there and not known yet.
-    fn catch_up(&mut self) -> Result<(), SealError> {
+    fn catch_up(&mut self, unix_us: u64) -> Result<(), SealError> {
         loop {
             let number = self.tree.size();
             let Some(bytes) = self.store.get(&names::seal(&self.log, number), MAX_SEAL)? else {
                 return Ok(());
             };
             let seal = Seal::parse(&bytes).map_err(|_| SealError::Foreign(number))?;
-            self.adopt(seal, &bytes)?;
+            self.adopt(seal, &bytes, unix_us)?;
         }
     }
 
-    /// Goes on behind a seal that is stored, once its checkpoint is.
-    fn adopt(&mut self, seal: Seal, bytes: &[u8]) -> Result<(), SealError> {
+    /// Goes on behind a seal that is stored, once its checkpoint is. One of the future is not signed:
+    /// that would make the log wait for its time.
+    fn adopt(&mut self, seal: Seal, bytes: &[u8], unix_us: u64) -> Result<(), SealError> {
         let number = self.tree.size();
         let before = self.last.as_ref().map(|(seal, digest)| (seal, digest));
         if seal.log != self.log || !seal.follows(before, &self.tree) {
             return Err(SealError::Foreign(number));
+        }
+        if is_ahead(&seal, unix_us) {
+            return Err(SealError::Ahead);
         }
         let (digest, leaf) = digests(bytes);
         let mut tree = self.tree.clone();
@@ -345,6 +348,10 @@ impl Sealer {
             .insert(writer.to_owned(), certificate.clone());
         Ok(certificate)
     }
+}
+
+fn is_ahead(seal: &Seal, unix_us: u64) -> bool {
+    seal.unix_us > unix_us.saturating_add(AHEAD_US)
 }
 
 #[cfg(test)]

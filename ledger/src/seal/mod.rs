@@ -13,6 +13,7 @@ use gatehouse_envelope::digest::sha256;
 use serde::Deserialize;
 
 pub use maker::{SealError, Sealer};
+pub(crate) use state::checkpoint_of as read_checkpoint;
 
 use crate::{
     clock::{day, rfc3339},

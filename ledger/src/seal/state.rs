@@ -59,9 +59,10 @@ pub(super) fn advance(
     before: &Sealed,
     certificate: &Certificate,
 ) -> Result<(Sealed, bool), Unread> {
-    let prefix = names::segments_of(&before.writer).ok_or(Unread::Damaged)?;
+    let folder = names::segments_of(&before.writer).ok_or(Unread::Damaged)?;
+    let from = names::segments_from(&before.writer, before.size).ok_or(Unread::Damaged)?;
     let mut new = Vec::new();
-    for object in store.list(&prefix)? {
+    for object in store.list_after(&folder, &from)? {
         if let Name::Segment { first_seq, .. } = Name::parse(&object.name)
             && first_seq >= before.size
         {

@@ -21,6 +21,16 @@ pub trait Fetcher: Send + Sync {
     /// The store did not answer; nothing is known about what it holds.
     fn list(&self, prefix: &str) -> Result<Vec<Object>, StoreError>;
 
+    /// Those of them that come after `name`, for a store that need not list the others first.
+    ///
+    /// # Errors
+    /// As [`Fetcher::list`].
+    fn list_after(&self, prefix: &str, name: &str) -> Result<Vec<Object>, StoreError> {
+        let mut listed = self.list(prefix)?;
+        listed.retain(|object| object.name.as_str() > name);
+        Ok(listed)
+    }
+
     /// An object's oldest version, with what the store says of it; none if there is no such object.
     ///
     /// # Errors
@@ -125,6 +135,10 @@ pub enum StoreError {
 impl<F: Fetcher + ?Sized> Fetcher for std::sync::Arc<F> {
     fn list(&self, prefix: &str) -> Result<Vec<Object>, StoreError> {
         (**self).list(prefix)
+    }
+
+    fn list_after(&self, prefix: &str, name: &str) -> Result<Vec<Object>, StoreError> {
+        (**self).list_after(prefix, name)
     }
 
     fn fetch(&self, name: &str, limit: usize) -> Result<Option<Stored>, StoreError> {

@@ -1,9 +1,11 @@
 //! The Merkle tree of RFC 6962 §2.1, grown leaf by leaf.
 
+mod nodes;
 mod proof;
 
 use gatehouse_envelope::digest::sha256;
 
+pub use nodes::Nodes;
 pub use proof::{consistency_proof, inclusion_proof, verify_consistency, verify_inclusion};
 
 /// A node of the tree.

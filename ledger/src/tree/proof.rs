@@ -138,7 +138,7 @@ pub fn verify_consistency(
 }
 
 /// The largest power of two below `count`, for counts above 1.
-fn split(count: usize) -> usize {
+pub(super) fn split(count: usize) -> usize {
     count.next_power_of_two() / 2
 }
 

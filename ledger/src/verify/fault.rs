@@ -77,6 +77,11 @@ pub enum Fault {
     /// The event of a record is not strict JSON, or a key stands twice in it.
     #[error("the record's event is not strict JSON, or has a key twice")]
     Json,
+    /// A proof that does not lead from what is disclosed to the checkpoint.
+    #[error(
+        "the proof does not lead to its checkpoint: what it stands beside was changed, or is of another place"
+    )]
+    Inclusion,
     /// A record without what its kind needs.
     #[error("the record lacks what its kind needs")]
     Kind,
@@ -97,6 +102,12 @@ pub enum Fault {
     /// Records that another segment holds already.
     #[error("the segment begins before the one before it ends: two histories of one stream")]
     Overlap,
+    /// Not a proof in the form that there is.
+    #[error("not a proof in the form of c2sp.org/tlog-proof@v1")]
+    Proof,
+    /// Something disclosed without its proof.
+    #[error("its proof is missing")]
+    ProofMissing,
     /// A put-once name was written again.
     #[error("the object was written again after it was stored")]
     Rewritten,
@@ -166,6 +177,7 @@ impl Fault {
             | Self::Succession => Class::Fork,
             Self::CertificateMissing
             | Self::Missing
+            | Self::ProofMissing
             | Self::SealMissing
             | Self::SessionGap
             | Self::StreamMissing => Class::Gap,
@@ -181,9 +193,11 @@ impl Fault {
             | Self::Footer
             | Self::Frame
             | Self::Header
+            | Self::Inclusion
             | Self::Json
             | Self::Kind
             | Self::Leaf
+            | Self::Proof
             | Self::Rewritten
             | Self::Seal
             | Self::SealChain
@@ -200,9 +214,9 @@ impl Fault {
 /// Why something could not be told: without a fault the verdict is "could not tell".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Doubt {
-    /// A record that is younger than the object that holds it.
+    /// A record, or a seal, that is younger than the object that holds it.
     #[error(
-        "the store got the object before the time of its last record: one of the clocks is wrong"
+        "the store got the object before the time of its last record or seal: one of the clocks is wrong"
     )]
     Clock,
     /// There is no log.
@@ -238,7 +252,9 @@ pub enum Doubt {
     #[error("no seal lists the stream, though some were made long after it was opened")]
     SealUnlisted,
     /// A gap in a session that the missing end of a stream may explain.
-    #[error("records of the session are missing; they may be in a stream whose end is missing")]
+    #[error(
+        "records of the session are missing; they may be in a stream, or the end of one, that is not here"
+    )]
     SessionGap,
     /// There is no trust file.
     #[error("self-consistent, signer unknown: no trust file was given")]
@@ -277,7 +293,7 @@ impl Doubt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Finding {
     /// An object that the store got late: until then its times rest on the gateway's clock alone.
-    #[error("the store got the object more than an hour after its last record")]
+    #[error("the store got the object more than an hour after its last record, or after its seal")]
     Late,
     /// A lock that has done what it was for.
     #[error("the object's lock has ended; it could be removed now")]
@@ -287,6 +303,9 @@ pub enum Finding {
         "the writer died with its disk: the seals say that its stream is lost past this record"
     )]
     Lost,
+    /// A disclosed record behind the last seal.
+    #[error("no seal covers the record: its writer's signature alone says that it was in the log")]
+    NotSealed,
     /// An admitted exchange without its outcome.
     #[error("the exchange was admitted and never settled")]
     NotSettled,

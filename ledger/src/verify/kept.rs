@@ -28,7 +28,7 @@ impl Default for Locks {
 }
 
 impl Locks {
-    /// Judges one object, the last of whose records is of the time `last_us`.
+    /// Judges one object; `last_us` is the time of its last record, or of the seal that it is.
     pub(super) fn judge(&self, name: &str, kept: Kept, last_us: Option<u64>, report: &mut Report) {
         if self.days > 0 {
             self.judge_lock(name, kept, report);

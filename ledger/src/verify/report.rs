@@ -158,12 +158,12 @@ impl Report {
     }
 
     /// Something could not be read.
-    pub(super) fn unread(&mut self, place: &str, error: &StoreError) {
+    pub(crate) fn unread(&mut self, place: &str, error: &StoreError) {
         self.reason.get_or_insert_with(|| error.to_string());
         self.doubt(place, Doubt::Unreadable);
     }
 
-    pub(super) fn fault(&mut self, place: &str, what: Fault) {
+    pub(crate) fn fault(&mut self, place: &str, what: Fault) {
         self.fault_at(place, None, what);
     }
 
@@ -171,7 +171,7 @@ impl Report {
         self.more += keep(&mut self.faults, place, seq, what);
     }
 
-    pub(super) fn doubt(&mut self, place: &str, what: Doubt) {
+    pub(crate) fn doubt(&mut self, place: &str, what: Doubt) {
         self.doubt_at(place, None, what);
     }
 
@@ -179,7 +179,7 @@ impl Report {
         self.more += keep(&mut self.doubts, place, seq, what);
     }
 
-    pub(super) fn finding(&mut self, place: &str, what: Finding) {
+    pub(crate) fn finding(&mut self, place: &str, what: Finding) {
         self.finding_at(place, None, what);
     }
 

@@ -106,7 +106,9 @@ impl<'c> Check<'c> {
             self.cosignatures(number, report);
         }
         for (name, kept) in self.kept.drain(..) {
-            self.by.locks.judge(&name, kept, None, report);
+            // A seal is stored at once; its checkpoint and cosignatures may be later.
+            let made_us = (sealed.is_ok() && name == *body).then_some(self.summary.last_us);
+            self.by.locks.judge(&name, kept, made_us, report);
         }
         match sealed {
             Ok(()) => {}

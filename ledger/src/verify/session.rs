@@ -77,7 +77,7 @@ impl Sessions {
     }
 
     /// Reports on all sessions. If not every stream is `complete`, a hole is no contradiction.
-    pub(super) fn finish(self, complete: bool, report: &mut Report) {
+    pub(crate) fn finish(self, complete: bool, report: &mut Report) {
         report.sessions = self.sessions.len() as u64;
         let mut sessions: Vec<_> = self.sessions.into_iter().collect();
         sessions.sort_unstable_by(|a, b| a.0.cmp(&b.0));

@@ -11,6 +11,7 @@ use data_encoding::BASE64;
 use gatehouse_envelope::sign::MemorySigner;
 use gatehouse_ledger::{
     Mode,
+    disclose::check,
     store::Memory,
     trust::Trust,
     verify::{Verdict, Verifier},
@@ -19,12 +20,15 @@ use serde_json::{Value, json};
 
 use crate::{
     changed::{LOG, lines, pack, unpack},
-    crafted,
+    crafted, disclose,
     log::Deployment,
     seal,
 };
 
 type Objects = BTreeMap<String, Vec<u8>>;
+
+/// What the names of those begin with that are no logs, but one session of one.
+const SHOWN: &str = "shown-";
 
 /// What was written so far: a folder a log, and a line a case.
 struct Fixtures {
@@ -70,7 +74,11 @@ impl Fixtures {
                 None => drop(changed.remove(*name)),
             }
         }
-        let report = Verifier::new(trust).verify(&Memory::with(changed), |_| {});
+        let changed = Memory::with(changed);
+        let report = match (log.starts_with(SHOWN), trust) {
+            (true, Some(trust)) => check(&changed, trust).report,
+            _ => Verifier::new(trust).verify(&changed, |_| {}),
+        };
         let verdict = report.verdict();
         self.cases.push(json!({
             "log": log, "case": what, "change": listed, "exit": verdict as u8,
@@ -119,7 +127,38 @@ fn logs_for_another_verifier() {
         let verdict = fixtures.log(&format!("crafted-{name}"), &log, &trust);
         assert_eq!(verdict as u8, exit, "{name}");
     }
+    shown(&mut fixtures);
     fixtures.finish();
+}
+
+/// A session shown alone; every file of it missing, exchanged with the next, and changed somewhere.
+fn shown(fixtures: &mut Fixtures) {
+    let (trust, witnessed) = disclose::trusts();
+    for (name, trust) in [("plain", &trust), ("witnessed", &witnessed)] {
+        let log = format!("{SHOWN}{name}");
+        let objects = disclose::disclosed("s_1");
+        assert_eq!(fixtures.log(&log, &objects, trust), Verdict::Holds);
+        let names: Vec<&String> = objects.keys().collect();
+        for (index, name) in names.iter().enumerate() {
+            let (bytes, other) = (&objects[*name], names[(index + 1) % names.len()]);
+            let without = [(name.as_str(), None)];
+            fixtures.case(&log, "without", &objects, &without, Some(trust));
+            let exchanged = [
+                (name.as_str(), Some(objects[other].clone())),
+                (other.as_str(), Some(bytes.clone())),
+            ];
+            fixtures.case(&log, "exchanged", &objects, &exchanged, Some(trust));
+            for at in (index % 7..bytes.len()).step_by(bytes.len() / 5 + 1) {
+                let changed = [(name.as_str(), Some(flip(bytes, at)))];
+                fixtures.case(&log, "flipped", &objects, &changed, Some(trust));
+            }
+        }
+        let seals = names.iter().filter(|name| name.starts_with("seal/"));
+        let unsealed: Vec<_> = seals.map(|name| (name.as_str(), None)).collect();
+        fixtures.case(&log, "unsealed", &objects, &unsealed, Some(trust));
+        let nothing: Vec<_> = names.iter().map(|name| (name.as_str(), None)).collect();
+        fixtures.case(&log, "nothing", &objects, &nothing, Some(trust));
+    }
 }
 
 fn clean_and_open() -> ((Objects, Trust), (Objects, Trust)) {

@@ -14,6 +14,7 @@ mod aws;
 mod changed;
 mod crafted;
 mod crash;
+mod disclose;
 mod fixtures;
 mod forge;
 mod log;

@@ -28,6 +28,24 @@ pub(crate) fn suite(store: &dyn LedgerStore) {
     assert_eq!(names(""), ["cert/x.json", "log/a/1"]);
     assert_eq!(names("log/"), ["log/a/1"]);
     assert_eq!(names("nothing/"), [""; 0]);
+    for name in [
+        "log/n/09.zst",
+        "log/n/10",
+        "log/n/10.zst",
+        "log/n/11.zst",
+        "log/o/12.zst",
+    ] {
+        store.put_once(name, b"n").unwrap();
+    }
+    let after = |name: &str| {
+        let listed = store.list_after("log/n/", name).unwrap();
+        let mut names: Vec<String> = listed.into_iter().map(|object| object.name).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(after("log/n/10"), ["log/n/10.zst", "log/n/11.zst"]);
+    assert_eq!(after("log/n/11.zst"), [""; 0]);
+    assert_eq!(after("log/n/").len(), 4);
     for bad in [
         "", "/a", "a/", "a//b", "../a", "a/../b", ".a", "a/.b", "a b", "a\\b", "ä",
     ] {
@@ -35,7 +53,7 @@ pub(crate) fn suite(store: &dyn LedgerStore) {
         assert!(matches!(refused, Err(StoreError::Name)), "{bad}");
         assert!(!matches!(store.get(bad, 9), Ok(Some(_))), "{bad}");
     }
-    assert_eq!(names("").len(), 2);
+    assert_eq!(names("").len(), 7);
     let large: Vec<u8> = (0..3_000_000_u32).map(|n| (n % 251) as u8).collect();
     store.put_once("log/large", &large).unwrap();
     assert!(store.get("log/large", 3_000_000).unwrap().unwrap() == large);

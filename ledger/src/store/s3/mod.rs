@@ -137,6 +137,36 @@ impl S3 {
             .map(drop)
     }
 
+    /// Those whose names begin with `prefix` and come after `behind`.
+    fn objects(&self, prefix: &str, behind: Option<&str>) -> Result<Vec<Object>, StoreError> {
+        let (client, bucket) = (self.client.clone(), self.bucket.clone());
+        let after = behind.map(|name| self.bucket.key(name));
+        let listed = versions::list(client, bucket, self.bucket.key(prefix), after);
+        let mut known = HashMap::new();
+        let mut objects = Vec::new();
+        for (key, versions) in self.thread.wait(listed)? {
+            let Some(name) = self.bucket.name_of(&key) else {
+                continue;
+            };
+            if behind.is_some_and(|behind| name <= behind) {
+                continue;
+            }
+            objects.push(Object {
+                name: name.to_owned(),
+                versions: versions.count,
+                deletions: versions.markers,
+            });
+            if let Some(oldest) = versions.oldest {
+                known.insert(key, oldest);
+            }
+        }
+        if self.writing.is_none() {
+            self.ahead.follow(&known);
+            lock(&self.known).extend(known);
+        }
+        Ok(objects)
+    }
+
     /// The oldest version of a key.
     fn oldest(&self, key: &str) -> Result<Option<Version>, StoreError> {
         if let Some(version) = lock(&self.known).get(key) {
@@ -219,28 +249,11 @@ impl Writing {
 
 impl Fetcher for S3 {
     fn list(&self, prefix: &str) -> Result<Vec<Object>, StoreError> {
-        let (client, bucket) = (self.client.clone(), self.bucket.clone());
-        let listed = versions::list(client, bucket, self.bucket.key(prefix));
-        let mut known = HashMap::new();
-        let mut objects = Vec::new();
-        for (key, versions) in self.thread.wait(listed)? {
-            let Some(name) = self.bucket.name_of(&key) else {
-                continue;
-            };
-            objects.push(Object {
-                name: name.to_owned(),
-                versions: versions.count,
-                deletions: versions.markers,
-            });
-            if let Some(oldest) = versions.oldest {
-                known.insert(key, oldest);
-            }
-        }
-        if self.writing.is_none() {
-            self.ahead.follow(&known);
-            lock(&self.known).extend(known);
-        }
-        Ok(objects)
+        self.objects(prefix, None)
+    }
+
+    fn list_after(&self, prefix: &str, name: &str) -> Result<Vec<Object>, StoreError> {
+        self.objects(prefix, Some(name))
     }
 
     fn fetch(&self, name: &str, limit: usize) -> Result<Option<Stored>, StoreError> {

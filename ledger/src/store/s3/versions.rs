@@ -66,13 +66,19 @@ impl Versions {
     }
 }
 
-/// Every key that begins with `prefix`, with its versions. `prefix` is the bucket's own, not ours.
+/// Every key that begins with `prefix`, with its versions; those up to `behind` may be missing. Both
+/// are the bucket's own keys, not ours.
 pub(super) async fn list(
     client: Client,
     bucket: Bucket,
     prefix: String,
+    behind: Option<String>,
 ) -> Result<BTreeMap<String, Versions>, StoreError> {
-    let (mut found, mut marker) = (BTreeMap::new(), Marker::default());
+    let mut found = BTreeMap::new();
+    let mut marker = Marker {
+        key: behind,
+        version: None,
+    };
     loop {
         let page = client
             .list_object_versions()
@@ -105,7 +111,7 @@ pub(super) async fn of_key(
     bucket: Bucket,
     key: String,
 ) -> Result<Versions, StoreError> {
-    let mut found = list(client, bucket, key.clone()).await?;
+    let mut found = list(client, bucket, key.clone(), None).await?;
     Ok(found.remove(&key).unwrap_or_default())
 }
 

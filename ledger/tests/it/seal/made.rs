@@ -86,7 +86,7 @@ fn a_seal_without_its_checkpoint_is_finished_by_the_next() {
             signer: prod.signer.clone(),
             ..again
         };
-        assert_eq!(sealer(&again).unwrap().last(), Some(number));
+        sealer(&again).unwrap().seal(START_US, false).unwrap();
         assert_eq!(
             again.store.objects()[&names::seal_note("prod", number)],
             note
@@ -107,7 +107,8 @@ fn what_does_not_follow_is_never_signed() {
         .unwrap();
     let refused = one.seal(START_US, true);
     assert!(matches!(refused, Err(SealError::Foreign(1))), "{refused:?}");
-    assert!(matches!(sealer(&prod), Err(SealError::Foreign(1))));
+    let refused = sealer(&prod).unwrap().seal(START_US, true);
+    assert!(matches!(refused, Err(SealError::Foreign(1))), "{refused:?}");
     assert!(
         !prod
             .store
@@ -165,6 +166,22 @@ fn a_seal_of_a_later_time_is_told() {
     let mut here = sealer(&prod).unwrap();
     let told = here.seal(START_US, false);
     assert!(matches!(told, Err(SealError::Ahead)), "{told:?}");
+    // One that nobody has signed yet stays so.
+    let mut objects = prod.store.objects();
+    let note = names::seal_note("prod", 0);
+    objects.remove(&note).unwrap();
+    let prod = Deployment {
+        store: Arc::new(Memory::with(objects)),
+        ..prod
+    };
+    for now in [false, true] {
+        let told = sealer(&prod).unwrap().seal(START_US, now);
+        assert!(matches!(told, Err(SealError::Ahead)), "{told:?}");
+        assert!(!prod.store.objects().contains_key(&note));
+    }
+    let later_us = START_US + 86_400_000_000;
+    sealer(&prod).unwrap().seal(later_us, false).unwrap();
+    assert!(prod.store.objects().contains_key(&note));
 }
 
 /// A stray object in a stream's place gets into no seal.

@@ -1,0 +1,263 @@
+//! Checking a disclosure against a trust file.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::{Part, Proof, record_proof, seal_proof, seals::is_quorum};
+use crate::{
+    cert::{Certificate, CertificateError},
+    json::Scanner,
+    leaf::{LeafReader, MAX_LEAF},
+    names,
+    note::Note,
+    seal::{MAX_NOTE, MAX_SEAL, Seal, Unsealed, digests, read_checkpoint},
+    store::{Fetcher, StoreError},
+    tree::{Hash, leaf_hash, verify_inclusion},
+    trust::{Quorum, Trust},
+    verify::{Doubt, Fault, Finding, Report, segment::read_event, session::Sessions},
+};
+
+/// The most bytes of a certificate.
+const MAX_CERTIFICATE: usize = 1 << 16;
+/// The most bytes of a proof: a note, and a path.
+const MAX_PROOF: usize = MAX_NOTE + (1 << 13);
+
+/// What a disclosure proves.
+#[derive(Default)]
+pub struct Checked {
+    /// What does not fit, could not be told, or is worth knowing. Streams and seals are not listed.
+    pub report: Report,
+    /// The session.
+    pub session: Option<String>,
+    /// The number of its last record here.
+    pub last: Option<u64>,
+    /// What kind of record that is.
+    pub last_kind: String,
+    /// The times of the first and the last record, in microseconds since 1970.
+    pub times_us: Option<(u64, u64)>,
+    /// Of how many records seals show that they were in the log by the time of the seal.
+    pub sealed: u64,
+    /// The time of the last of these seals, in microseconds since 1970.
+    pub sealed_us: Option<u64>,
+}
+
+/// What a seal says of a stream: its root, and the time of the seal.
+type Seen = HashMap<(String, u64), (Hash, u64)>;
+
+/// Something that does not fit, or could not be told.
+enum Stop {
+    Doubt(Doubt),
+    Fault(Fault),
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// Checks a disclosure. Nothing but its own objects and `trust` is read.
+pub fn check(folder: &dyn Fetcher, trust: &Trust) -> Checked {
+    let mut checked = Checked::default();
+    let listed = match folder.list("") {
+        Ok(listed) => listed,
+        Err(error) => {
+            checked.report.unread("", &error);
+            return checked;
+        }
+    };
+    let (mut records, mut seals) = (BTreeSet::new(), Vec::new());
+    for object in listed {
+        match Part::parse(&object.name) {
+            Part::Record(sseq) => _ = records.insert((sseq, object.name)),
+            Part::Seal { log, number } => seals.push((log, number)),
+            Part::Certificate | Part::Proof | Part::Readme => {}
+            Part::Unknown => checked.report.finding(&object.name, Finding::Stranger),
+        }
+    }
+    if records.is_empty() {
+        checked.report.doubt("", Doubt::Empty);
+    }
+    let mut check = Check {
+        folder,
+        trust,
+        certificates: BTreeMap::new(),
+        seen: Seen::new(),
+        scanner: Scanner::default(),
+        sessions: Sessions::default(),
+    };
+    for (log, number) in &seals {
+        if let Err(stop) = check.seal(log, *number, &mut checked.report) {
+            checked.report.stop(&names::seal(log, *number), stop);
+        }
+    }
+    for (sseq, name) in &records {
+        if let Err(stop) = check.record(*sseq, name, &mut checked) {
+            checked.report.stop(name, stop);
+        }
+    }
+    checked.report.records = records.len() as u64;
+    // Whoever discloses could leave out what is at the end of a session, but nothing in between.
+    check.sessions.finish(false, &mut checked.report);
+    checked
+}
+
+struct Check<'c> {
+    folder: &'c dyn Fetcher,
+    trust: &'c Trust,
+    certificates: BTreeMap<String, Certificate>,
+    seen: Seen,
+    scanner: Scanner,
+    sessions: Sessions,
+}
+
+impl Check<'_> {
+    /// Checks a seal, and notes what it says of streams.
+    fn seal(&mut self, log: &str, number: u64, report: &mut Report) -> Result<(), Stop> {
+        let bytes = self.get(&names::seal(log, number), MAX_SEAL, Fault::Seal)?;
+        let seal = Seal::parse(&bytes).map_err(|error| match error {
+            Unsealed::Malformed => Stop::Fault(Fault::Seal),
+            Unsealed::Newer => Stop::Doubt(Doubt::Newer),
+        })?;
+        if seal.log != log || seal.number != number {
+            return Err(Fault::Seal.into());
+        }
+        let proof = self.get(&seal_proof(log, number), MAX_PROOF, Fault::Proof)?;
+        let proof = text(&proof)?;
+        let note = Note::parse(proof.note).map_err(|_| Fault::Proof)?;
+        let (size, root) = read_checkpoint(&note, log).ok_or(Fault::SealSignature)?;
+        if !self.trust.logs.iter().any(|key| note.is_signed_by(key)) {
+            return Err(Fault::SealSignature.into());
+        }
+        let leaf = digests(&bytes).1;
+        if proof.index != number || !verify_inclusion(&leaf, number, size, &proof.path, &root) {
+            return Err(Fault::Inclusion.into());
+        }
+        if self.trust.quorum != Quorum::None && !is_quorum(proof.note, self.trust) {
+            report.doubt(&seal_proof(log, number), Doubt::Quorum);
+        }
+        for stream in seal.streams {
+            let (at, said) = ((stream.writer, stream.size), (stream.root, seal.unix_us));
+            let first = self.seen.entry(at).or_insert(said);
+            if first.0 != said.0 {
+                return Err(Fault::SealOmits.into());
+            }
+            first.1 = first.1.min(said.1);
+        }
+        Ok(())
+    }
+
+    /// Checks a record and its proof.
+    fn record(&mut self, sseq: u64, name: &str, checked: &mut Checked) -> Result<(), Stop> {
+        let line = self.get(name, MAX_LEAF, Fault::Leaf)?;
+        let proof = self.get(&record_proof(sseq), MAX_PROOF, Fault::Proof)?;
+        let proof = text(&proof)?;
+        let writer = writer_of(&line).ok_or(Fault::Leaf)?;
+        let mut reader = LeafReader::default();
+        let leaf = reader.read(&line, writer, proof.index);
+        let leaf = leaf.ok_or(Fault::Leaf)?;
+        let (size, root) = self.checkpoint(writer, &proof)?;
+        if !verify_inclusion(&leaf_hash(&line), proof.index, size, &proof.path, &root) {
+            return Err(Fault::Inclusion.into());
+        }
+        let record = read_event(&mut self.scanner, leaf.event)?;
+        let session = record.session.ok_or(Fault::Kind)?;
+        let same = checked.session.get_or_insert_with(|| session.to_owned());
+        if *same != session || record.sseq != Some(sseq) {
+            return Err(Fault::SessionChain.into());
+        }
+        self.sessions.add(&record);
+        let us = leaf.stamp.unix_us;
+        let (first_us, last_us) = checked.times_us.unwrap_or((us, us));
+        checked.times_us = Some((first_us.min(us), last_us.max(us)));
+        (checked.last, checked.last_kind) = (Some(sseq), record.kind.to_owned());
+        match self.seen.get(&(writer.to_owned(), size)) {
+            Some((sealed, _)) if *sealed != root => return Err(Fault::StreamChanged.into()),
+            Some((_, us)) => {
+                checked.sealed += 1;
+                checked.sealed_us = checked.sealed_us.max(Some(*us));
+            }
+            None if self.trust.quorum != Quorum::None => return Err(Stop::Doubt(Doubt::Quorum)),
+            None => checked.report.finding(name, Finding::NotSealed),
+        }
+        Ok(())
+    }
+
+    /// Size and root of the stream's checkpoint in a proof, signed by its writer or, where it was
+    /// recovered, by the deployment.
+    fn checkpoint(&mut self, writer: &str, proof: &Proof<'_>) -> Result<(u64, Hash), Stop> {
+        let certificate = self.certificate(writer)?;
+        let note = Note::parse(proof.note).map_err(|_| Fault::Proof)?;
+        let origin = names::deployment_of(writer).map(|of| names::origin(of, writer));
+        let origin = origin.ok_or(Fault::Leaf)?;
+        let stated = read_checkpoint(&note, &origin).ok_or(Fault::Checkpoint)?;
+        let signed = note.is_signed_by(&certificate.key) || note.is_signed_by(&certificate.issuer);
+        if !signed {
+            return Err(Fault::Signature.into());
+        }
+        Ok(stated)
+    }
+
+    fn certificate(&mut self, writer: &str) -> Result<Certificate, Stop> {
+        if let Some(known) = self.certificates.get(writer) {
+            return Ok(known.clone());
+        }
+        let malformed = Fault::Certificate(CertificateError::Malformed);
+        let name = names::certificate(writer);
+        let stored = match self.folder.get(&name, MAX_CERTIFICATE) {
+            Ok(None) => return Err(Fault::CertificateMissing.into()),
+            Ok(Some(stored)) => stored,
+            Err(error) => return Err(unread(&error, malformed)),
+        };
+        let certificate = Certificate::open(&stored).map_err(|error| match error {
+            CertificateError::Newer => Stop::Doubt(Doubt::Newer),
+            other => Stop::Fault(Fault::Certificate(other)),
+        })?;
+        if certificate.writer != writer {
+            return Err(Fault::CertificateOther.into());
+        }
+        if !self.trust.logs.contains(&certificate.issuer) {
+            return Err(Fault::Untrusted.into());
+        }
+        self.certificates
+            .insert(writer.to_owned(), certificate.clone());
+        Ok(certificate)
+    }
+
+    fn get(&self, name: &str, limit: usize, malformed: Fault) -> Result<Vec<u8>, Stop> {
+        match self.folder.get(name, limit) {
+            Ok(Some(bytes)) => Ok(bytes),
+            Ok(None) => Err(Fault::ProofMissing.into()),
+            Err(error) => Err(unread(&error, malformed)),
+        }
+    }
+}
+
+impl Report {
+    fn stop(&mut self, name: &str, stop: Stop) {
+        match stop {
+            Stop::Doubt(doubt) => self.doubt(name, doubt),
+            Stop::Fault(fault) => self.fault(name, fault),
+        }
+    }
+}
+
+fn unread(error: &StoreError, malformed: Fault) -> Stop {
+    match error {
+        StoreError::TooLarge => Stop::Fault(malformed),
+        _ => Stop::Doubt(Doubt::Unreadable),
+    }
+}
+
+fn text(proof: &[u8]) -> Result<Proof<'_>, Fault> {
+    let text = std::str::from_utf8(proof).ok();
+    let proof = text.and_then(Proof::parse);
+    let proof = proof.filter(|proof| proof.note.len() <= MAX_NOTE);
+    proof.ok_or(Fault::Proof)
+}
+
+/// The writer that a line names, which is not yet known to be a leaf.
+fn writer_of(line: &[u8]) -> Option<&str> {
+    let rest = line.strip_prefix(b"{\"v\":1,\"w\":\"")?;
+    let end = rest.iter().position(|b| *b == b'"')?;
+    std::str::from_utf8(rest.get(..end)?).ok()
+}

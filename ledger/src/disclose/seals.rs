@@ -1,0 +1,160 @@
+//! The seals of the log, as far as a disclosure needs them.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::make::DiscloseError;
+use crate::{
+    names::{self, Name},
+    note::Note,
+    seal::{MAX_NOTE, MAX_SEAL, Seal, digests},
+    store::Fetcher,
+    tree::Nodes,
+    trust::{Quorum, Trust},
+};
+
+/// One log of seals.
+pub(super) struct Seals {
+    pub(super) log: String,
+    /// The tree over those that have a checkpoint.
+    pub(super) tree: Nodes,
+    /// Of the streams that are asked for: the first seal that lists each at that size.
+    sizes: HashMap<String, BTreeMap<u64, u64>>,
+    /// Key ids of the witnesses that have cosigned a seal.
+    cosigned: BTreeMap<u64, Vec<[u8; 4]>>,
+}
+
+/// Where a stream was sealed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sealed {
+    /// The index in the list of logs.
+    pub(super) log: usize,
+    pub(super) number: u64,
+    /// Of the stream, by that seal.
+    pub(super) size: u64,
+}
+
+/// All logs of seals in the store.
+pub(super) fn all(
+    store: &dyn Fetcher,
+    streams: &HashSet<&str>,
+) -> Result<Vec<Seals>, DiscloseError> {
+    let mut logs: BTreeMap<String, Seals> = BTreeMap::new();
+    for object in store.list("cosig/")? {
+        if let Name::Cosignature { log, number, id } = Name::parse(&object.name) {
+            let seals = logs.entry(log).or_insert_with_key(|log| Seals::new(log));
+            seals.cosigned.entry(number).or_default().push(id);
+        }
+    }
+    for object in store.list("seal/")? {
+        if let Name::Seal { log, .. } = Name::parse(&object.name) {
+            logs.entry(log).or_insert_with_key(|log| Seals::new(log));
+        }
+    }
+    let mut logs: Vec<Seals> = logs.into_values().collect();
+    for seals in &mut logs {
+        seals.read(store, streams)?;
+    }
+    Ok(logs)
+}
+
+/// The first seal, of any log, that lists the stream with its record `seq`.
+pub(super) fn first(logs: &[Seals], writer: &str, seq: u64) -> Option<Sealed> {
+    let of = |(log, seals): (usize, &Seals)| {
+        let sizes = seals.sizes.get(writer)?;
+        let (size, number) = sizes.range(seq.checked_add(1)?..).next()?;
+        Some(Sealed {
+            log,
+            number: *number,
+            size: *size,
+        })
+    };
+    logs.iter()
+        .enumerate()
+        .filter_map(of)
+        .min_by_key(|it| it.size)
+}
+
+impl Seals {
+    fn new(log: &str) -> Self {
+        Self {
+            log: log.to_owned(),
+            tree: Nodes::default(),
+            sizes: HashMap::new(),
+            cosigned: BTreeMap::new(),
+        }
+    }
+
+    fn read(&mut self, store: &dyn Fetcher, streams: &HashSet<&str>) -> Result<(), DiscloseError> {
+        loop {
+            let number = self.tree.size();
+            let body = store.get(&names::seal(&self.log, number), MAX_SEAL)?;
+            let note = store.get(&names::seal_note(&self.log, number), MAX_NOTE)?;
+            let (Some(body), Some(_)) = (body, note) else {
+                return Ok(());
+            };
+            let unread = || DiscloseError::Unread(names::seal(&self.log, number));
+            let seal = Seal::parse(&body).map_err(|_| unread())?;
+            self.tree.push(digests(&body).1);
+            for stream in &seal.streams {
+                if streams.contains(stream.writer.as_str()) && stream.size > 0 {
+                    let sizes = self.sizes.entry(stream.writer.clone()).or_default();
+                    sizes.entry(stream.size).or_insert(number);
+                }
+            }
+        }
+    }
+
+    /// The checkpoint that proofs of seals up to `least` lead to, and the number of seals it covers:
+    /// the newest one that the trust file's quorum has cosigned, else the newest.
+    pub(super) fn top(
+        &self,
+        store: &dyn Fetcher,
+        trust: &Trust,
+        least: u64,
+    ) -> Result<(u64, String), DiscloseError> {
+        let last = self.tree.size().saturating_sub(1);
+        if trust.quorum != Quorum::None {
+            let cosigned = self.cosigned.range(least..=last).rev();
+            for number in cosigned.map(|(number, _)| *number) {
+                let note = self.note(store, number)?;
+                if is_quorum(&note, trust) {
+                    return Ok((number + 1, note));
+                }
+            }
+        }
+        Ok((last + 1, self.note(store, last)?))
+    }
+
+    /// The checkpoint of a seal, with all cosignatures on it.
+    fn note(&self, store: &dyn Fetcher, number: u64) -> Result<String, DiscloseError> {
+        let mut whole = text(store, names::seal_note(&self.log, number))?;
+        for id in self.cosigned.get(&number).into_iter().flatten() {
+            let cosigned = text(store, names::cosignature(&self.log, number, *id))?;
+            let lines = cosigned.rsplit_once("\n\n").map_or("", |(_, lines)| lines);
+            for line in lines.split_inclusive('\n') {
+                if !whole.contains(line) {
+                    whole.push_str(line);
+                }
+            }
+        }
+        Ok(whole)
+    }
+}
+
+/// Whether a note has the cosignatures that the trust file asks for.
+pub(super) fn is_quorum(note: &str, trust: &Trust) -> bool {
+    let Ok(note) = Note::parse(note) else {
+        return false;
+    };
+    trust.is_quorum(|witness| {
+        let keys = trust.witnesses.iter().filter(|it| it.name == witness);
+        let mut keys = keys.filter_map(|it| it.key.as_ref());
+        keys.any(|key| key.cosigned(&note).is_some())
+    })
+}
+
+fn text(store: &dyn Fetcher, name: String) -> Result<String, DiscloseError> {
+    let stored = store.get(&name, MAX_NOTE)?;
+    let text = stored.and_then(|bytes| String::from_utf8(bytes).ok());
+    text.ok_or(DiscloseError::Unread(name))
+}
