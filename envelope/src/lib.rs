@@ -14,6 +14,7 @@ pub mod random;
 pub mod seal;
 pub mod secret;
 pub mod sign;
+pub mod stamp;
 
 mod derive;
 mod private_file;
