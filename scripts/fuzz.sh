@@ -18,7 +18,7 @@ version=0.13.2
 seconds="${1:-60}"
 shift || true
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(config json ledger redact restore sse wal)
+[ ${#targets[@]} -gt 0 ] || targets=(config json ledger redact restore sse wal witness)
 jobs="${GATEHOUSE_FUZZ_JOBS:-2}"
 home="${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}"
 tools="${GATEHOUSE_CACHE:-${XDG_CACHE_HOME:-$home/.cache}/gatehouse}/tools"

@@ -47,6 +47,8 @@ packages=()
 python=${PYTHON:-python3}
 "$python" -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3 python3-venv)
 [ -n "${CHROMIUM:-}" ] || command -v chromium >/dev/null || packages+=(chromium fonts-liberation)
+# A time stamp authority of the tests' own.
+command -v openssl >/dev/null || packages+=(openssl)
 # The session stores are tested on real servers, which the tests start themselves.
 command -v redis-server >/dev/null || packages+=(redis-server)
 # So is the log in S3: Ceph's gateway is a server that really enforces Object Lock.

@@ -39,6 +39,9 @@ enum Command {
     Verify(Verify),
     /// Show the records of one session or request in order. Verifies nothing.
     Timeline(Timeline),
+    /// Cosign the checkpoints of logs, so that none can have two histories: a server, and its key.
+    #[cfg(feature = "witness")]
+    Witness(crate::witness::Arguments),
 }
 
 #[derive(Args)]
@@ -51,6 +54,10 @@ struct Verify {
     /// signer is unknown, and the exit code 2 at best.
     #[arg(long, value_name = "FILE")]
     trust: Option<PathBuf>,
+    /// Certificates in PEM of those who issue certificates to time stamp authorities. With it, time
+    /// stamps by one of these are demanded.
+    #[arg(long, value_name = "FILE")]
+    tsa: Option<PathBuf>,
     /// One JSON object instead of text.
     #[arg(long)]
     json: bool,
@@ -127,7 +134,12 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Verify(asked) => {
             let log = asked.at.open()?;
             let locks = asked.demanded.locks();
-            verify::run(log.as_ref(), asked.trust.as_deref(), locks, asked.json)
+            let by = verify::By {
+                trust: asked.trust.as_deref(),
+                authorities: asked.tsa.as_deref(),
+                locks,
+            };
+            verify::run(log.as_ref(), &by, asked.json)
         }
         Command::Timeline(asked) => {
             let log = asked.at.open()?;
@@ -138,6 +150,8 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
             };
             timeline::run(log.as_ref(), &what, asked.json)
         }
+        #[cfg(feature = "witness")]
+        Command::Witness(asked) => crate::witness::run(&asked),
     }
 }
 

@@ -15,3 +15,5 @@ mod scan;
 mod timeline;
 mod verify;
 mod views;
+#[cfg(feature = "witness")]
+mod witness;

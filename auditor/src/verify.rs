@@ -7,6 +7,7 @@ use std::{
     process::ExitCode,
 };
 
+use gatehouse_envelope::stamp::Authorities;
 use gatehouse_ledger::{
     clock::rfc3339,
     store::Fetcher,
@@ -22,17 +23,24 @@ use crate::{cli::Failure, progress::Bar};
 /// Of each kind of entry so many are shown as text; `--json` has more.
 const SHOWN: usize = 20;
 
+/// What a log is verified with.
+pub(crate) struct By<'a> {
+    /// The trust file.
+    pub(crate) trust: Option<&'a Path>,
+    /// The file of those whose time stamps count.
+    pub(crate) authorities: Option<&'a Path>,
+    /// What is demanded of locks.
+    pub(crate) locks: Locks,
+}
+
 /// Verifies and writes the report to standard output.
-pub(crate) fn run(
-    log: &dyn Fetcher,
-    trust: Option<&Path>,
-    locks: Locks,
-    as_json: bool,
-) -> Result<ExitCode, Failure> {
-    let trust = trust.map(read_trust).transpose()?;
+pub(crate) fn run(log: &dyn Fetcher, by: &By<'_>, as_json: bool) -> Result<ExitCode, Failure> {
+    let trust = by.trust.map(read_trust).transpose()?;
+    let authorities = by.authorities.map(read_authorities).transpose()?;
     let mut bar = Bar::new("segments");
     let report = Verifier::new(trust.as_ref())
-        .locks(locks)
+        .authorities(authorities.as_ref())
+        .locks(by.locks)
         .verify(log, |progress| bar.show(progress.segments, progress.of));
     drop(bar);
     let mut out = io::stdout().lock();
@@ -46,14 +54,26 @@ pub(crate) fn run(
 }
 
 pub(crate) fn read_trust(path: &Path) -> Result<Trust, Failure> {
+    Trust::parse(&read(path)?).map_err(|error| unusable(path, &error))
+}
+
+fn read_authorities(path: &Path) -> Result<Authorities, Failure> {
+    Authorities::parse(&read(path)?).map_err(|error| unusable(path, &error))
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
     let mut text = String::new();
     let limit = u64::try_from(MAX_TRUST)
         .unwrap_or(u64::MAX)
         .saturating_add(1);
     File::open(path)
         .and_then(|file| file.take(limit).read_to_string(&mut text))
-        .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
-    Trust::parse(&text).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
+        .map_err(|error| unusable(path, &error))?;
+    Ok(text)
+}
+
+fn unusable(path: &Path, why: &dyn std::fmt::Display) -> Failure {
+    Failure::Usage(format!("{}: {why}", path.display()))
 }
 
 pub(crate) fn word(verdict: Verdict) -> &'static str {
@@ -151,6 +171,10 @@ fn seals_line(seals: &SealReport) -> String {
         let cosigned = rfc3339(seen.cosigned_s.saturating_mul(1_000_000));
         line += &format!("; witnessed up to seal {} at {cosigned}", seen.seal);
     }
+    if let Some(stamp) = seals.stamped {
+        let stamped = rfc3339(stamp.stamped_us);
+        line += &format!("; time stamped up to seal {} at {stamped}", stamp.seal);
+    }
     line
 }
 
@@ -222,6 +246,11 @@ fn seals_json(seals: &SealReport) -> Value {
             "seal": seen.seal,
             "horizon": rfc3339(seen.unix_us),
             "cosigned": rfc3339(seen.cosigned_s.saturating_mul(1_000_000)),
+        })),
+        "stamped": seals.stamped.map(|stamp| json!({
+            "seal": stamp.seal,
+            "horizon": rfc3339(stamp.unix_us),
+            "stamped": rfc3339(stamp.stamped_us),
         })),
     })
 }

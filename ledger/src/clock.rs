@@ -58,7 +58,7 @@ pub(crate) fn day_number(unix_us: u64) -> u64 {
 }
 
 /// The UTC day of `unix_us` as `yyyy-mm-dd`.
-pub(crate) fn day(unix_us: u64) -> String {
+pub fn day(unix_us: u64) -> String {
     let (year, month, day) = civil(day_number(unix_us));
     format!("{year:04}-{month:02}-{day:02}")
 }

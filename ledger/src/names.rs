@@ -13,6 +13,8 @@ const CERTIFICATE: &str = ".dsse.json";
 const SEAL: &str = ".json";
 /// What the names of checkpoints and cosignatures end with.
 const NOTE: &str = ".note";
+/// What the names of time stamps end with.
+const STAMP: &str = ".tsr";
 /// Digits of a segment's first number: any `u64` fits, and names sort as numbers do.
 const DIGITS: usize = 20;
 
@@ -135,6 +137,11 @@ pub fn cosignature(log: &str, number: u64, id: [u8; 4]) -> String {
     format!("cosig/{log}/{number:0DIGITS$}/{}{NOTE}", hex(&id))
 }
 
+/// The name of the time stamp on the last seal of a day (`yyyy-mm-dd`).
+pub fn stamp(log: &str, day: &str) -> String {
+    format!("tsa/{log}/{day}{STAMP}")
+}
+
 /// What an object's name says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Name {
@@ -177,6 +184,13 @@ pub enum Name {
         /// The number of its first record.
         first_seq: u64,
     },
+    /// A time stamp on the last seal of a day.
+    Stamp {
+        /// The log of seals.
+        log: String,
+        /// The day, `yyyy-mm-dd`.
+        day: String,
+    },
     /// Nothing of this format.
     Unknown,
 }
@@ -188,6 +202,7 @@ impl Name {
             .or_else(|| parse_certificate(name))
             .or_else(|| parse_seal(name))
             .or_else(|| parse_cosignature(name))
+            .or_else(|| parse_stamp(name))
             .unwrap_or_else(|| {
                 let later = ["seal/", "cosig/", "tsa/", "policy/"];
                 match later.iter().any(|prefix| name.starts_with(prefix)) {
@@ -248,6 +263,14 @@ fn parse_cosignature(name: &str) -> Option<Name> {
     })
 }
 
+fn parse_stamp(name: &str) -> Option<Name> {
+    let (log, file) = name.strip_prefix("tsa/")?.split_once('/')?;
+    deployment_of_seals(log)?;
+    let day = file.strip_suffix(STAMP).filter(|day| is_day(day))?;
+    let (log, day) = (log.to_owned(), day.to_owned());
+    Some(Name::Stamp { log, day })
+}
+
 fn is_day(day: &str) -> bool {
     day.len() == 10
         && day.bytes().enumerate().all(|(index, b)| match index {
@@ -277,7 +300,13 @@ mod tests {
             Name::parse(&certificate(&writer)),
             Name::Certificate { writer }
         );
-        assert_eq!(Name::parse("seal/00000000000000001234.json"), Name::Later);
+        for later in [
+            "seal/00000000000000001234.json",
+            "tsa/2026-11-29.tsr",
+            "tsa/prod/2026-11-9.tsr",
+        ] {
+            assert_eq!(Name::parse(later), Name::Later);
+        }
         for log in ["prod".to_owned(), new_seal_log("prod").unwrap()] {
             let number = 1234;
             assert_eq!(deployment_of_seals(&log), Some("prod"));
@@ -295,6 +324,16 @@ mod tests {
                 Name::SealNote {
                     log: log.clone(),
                     number
+                }
+            );
+            let day = "2026-11-29".to_owned();
+            let found = Name::parse(&stamp(&log, &day));
+            let log = log.clone();
+            assert_eq!(
+                found,
+                Name::Stamp {
+                    log: log.clone(),
+                    day
                 }
             );
             let id = [0, 0xff, 2, 3];

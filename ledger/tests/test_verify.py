@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+import stamps
 import verify
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -39,8 +40,11 @@ def test_every_case(cases):
             if changed is not None:
                 objects[name] = base64.b64decode(changed)
         trust = case["trust"] and verify.read_trust(case["trust"])
-        program = verify.check_proof if case["log"].startswith("shown-") else verify.verify
-        exit = program(list(objects), lambda name, limit: objects[name], trust)
+        if case["log"].startswith("shown-"):
+            exit = verify.check_proof(list(objects), lambda name, limit: objects[name], trust)
+        else:
+            authorities = case["tsa"] and stamps.read_authorities(case["tsa"])
+            exit = verify.verify(list(objects), lambda name, limit: objects[name], trust, authorities)
         if exit != case["exit"]:
             wrong.append((case["log"], case["case"], case["exit"], exit))
     assert not wrong, wrong

@@ -3,8 +3,8 @@
 numbers in comments are that page's sections. It shares no code with the first, so that a mistake in
 one of them shows. Needs PyNaCl and zstandard.
 
-    verify.py FOLDER… [--trust FILE]        exit 0 holds, 1 broken, 2 cannot be told, 64 usage
-    verify.py --proof FOLDER --trust FILE   the same, of one session shown alone"""
+    verify.py FOLDER… [--tsa FILE] [--trust FILE]     exit 0 holds, 1 broken, 2 cannot be told, 64 usage
+    verify.py --proof FOLDER --trust FILE             the same, of one session shown alone"""
 
 import base64
 import datetime
@@ -18,6 +18,8 @@ import nacl.exceptions
 import nacl.signing
 import zstandard
 
+import stamps
+
 MAX_INTEGER, MAX_CERTIFICATE, MAX_SEAL, MAX_NOTE = 2**53 - 1, 65536, 1 << 20, 1 << 16
 MAX_PROOF = MAX_NOTE + (1 << 13)
 MAX_UNPACKED, MAX_STORED, MAX_LEAF = 16 << 20, (16 << 20) + (64 << 10), 65535
@@ -27,6 +29,7 @@ CERTIFICATE = re.compile(rf"cert/({WRITER})\.dsse\.json")
 SEALS = rf"(?:{DEPLOYMENT})(?:\.[0-9a-f]{{16}})?"
 SEAL = re.compile(rf"seal/({SEALS})/([0-9]{{20}})\.(json|note)")
 COSIGNATURE = re.compile(rf"cosig/({SEALS})/([0-9]{{20}})/([0-9a-f]{{8}})\.note")
+STAMP = re.compile(rf"tsa/({SEALS})/([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})\.tsr")
 SEGMENT = re.compile(rf"log/p_day=([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})/p_writer=({WRITER})/([0-9]{{20}})\.jsonl\.zst")
 NEWER = re.compile(rb'\{"gatehouse":(?!1,)[1-9][0-9]*,')
 INTEGER = "(?:0|[1-9][0-9]{0,15})"
@@ -207,10 +210,14 @@ class Note:  # 9
 class Seals:  # 9
     """One log of seals: what its seals say of streams, up to the first fault."""
 
-    def __init__(self, log, get, found, keys, trust, promises):
+    def __init__(self, log, get, found, keys, trust, authorities, promises):
         self.log, self.get, self.keys, self.trust, self.promises = log, get, keys, trust, promises
         self.tree, self.before, self.previous, self.last_us, self.witnessed_us = Tree(), {}, None, 0, None
-        self.faults, self.doubts, self.broken = 0, 0, False
+        self.faults, self.doubts, self.broken, self.days, self.stamped_us = 0, 0, False, {}, None
+        self.follow(found)
+        self.stamps(found["tsr"], authorities)
+
+    def follow(self, found):
         bodies, notes, cosigned = found["json"], found["note"], found["cosig"]
         while self.tree.size in bodies and self.tree.size in notes:
             number = self.tree.size
@@ -224,7 +231,7 @@ class Seals:  # 9
         size = self.tree.size
         if any(number >= size for number in [*notes, *cosigned]) or any(number > size for number in bodies):
             self.faults, self.broken = self.faults + 1, True
-        elif trust and trust.quorum != "none":
+        elif self.trust and self.trust.quorum != "none":
             self.doubts += self.witnessed_us is None or self.last_us - self.witnessed_us > 600_000_000
 
     def seal(self, number, body, note):
@@ -261,6 +268,30 @@ class Seals:  # 9
             need(promise["sizes"].setdefault(stream["size"], self.is_at(stream)) == self.is_at(stream))
             promise["state"] = stream["state"]
         self.before, self.previous, self.last_us = now, f"sha256:{sha256(stored).hex()}", us
+        self.days[time(us)[:10]] = self.tree.root(), us
+        self.stamped_us = us if number == 0 else self.stamped_us
+
+    def stamps(self, found, authorities):
+        for day, name in sorted(found.items()):
+            if self.broken and day >= max(self.days, default=""):
+                continue
+            try:
+                need(day in self.days)
+                root, us = self.days[day]
+                stamp = stamps.Stamp(self.get(name, stamps.MAX_REPLY))
+                need(stamp.imprint == root)
+                self.doubts += stamp.us + 900_000_000 < us
+                if authorities is not None:
+                    if stamp.is_by(authorities):
+                        self.stamped_us = us
+                    else:
+                        self.doubts += 1
+            except (Fault, stamps.Bad):
+                self.faults += 1
+            except OSError:
+                self.doubts += 1
+        if authorities is not None and not self.broken and self.stamped_us is not None:
+            self.doubts += self.last_us - self.stamped_us > 49 * 3_600_000_000
 
     @staticmethod
     def is_at(stream):
@@ -477,9 +508,10 @@ def issuers(get, names):
                 pass
 
 
-def verify(names, get, trust):
-    """The exit code for the log whose objects have `names`. `get(name, limit)` gives an object's
-    bytes, up to one more than `limit`, or raises OSError or Fault. `trust` is what read_trust gave, or None."""
+def verify(names, get, trust, authorities=None):
+    """The exit code for the log whose objects have `names`. `get(name, limit)` gives an object's bytes, up to one more than `limit`, or raises
+    OSError or Fault. `trust` is what read_trust gave, or None; so is `authorities`, by stamps.read_authorities."""
+    new = lambda: {"json": {}, "note": {}, "cosig": {}, "tsr": {}}
     faults = doubts = 0
     streams, sessions, complete, seals, promises = {}, {}, True, {}, {}
     doubts += trust is None
@@ -489,16 +521,18 @@ def verify(names, get, trust):
         elif (found := SEGMENT.fullmatch(name)) and int(found[3]) < 2**64:
             streams.setdefault(found[2], [[], []])[1].append((int(found[3]), found[1], name))
         elif (found := SEAL.fullmatch(name)) and int(found[2]) < 2**64:
-            seals.setdefault(found[1], {"json": {}, "note": {}, "cosig": {}})[found[3]][int(found[2])] = name
+            seals.setdefault(found[1], new())[found[3]][int(found[2])] = name
         elif (found := COSIGNATURE.fullmatch(name)) and int(found[2]) < 2**64:
-            of = seals.setdefault(found[1], {"json": {}, "note": {}, "cosig": {}})["cosig"]
+            of = seals.setdefault(found[1], new())["cosig"]
             of.setdefault(int(found[2]), {})[found[3]] = name
+        elif found := STAMP.fullmatch(name):
+            seals.setdefault(found[1], new())["tsr"][found[2]] = name
         elif name.startswith(("seal/", "cosig/", "tsa/", "policy/")):
             doubts += 1
     doubts += not streams and not seals
     keys = list(trust.logs.values()) if trust else list(issuers(get, names))
     for log, found in sorted(seals.items()):  # 9
-        seals[log] = Seals(log, get, found, keys, trust, promises)
+        seals[log] = Seals(log, get, found, keys, trust, authorities, promises)
         faults, doubts = faults + seals[log].faults, doubts + seals[log].doubts
     doubts += trust is not None and trust.quorum != "none" and not seals
     faults += len(set(promises) - set(streams))
@@ -704,20 +738,25 @@ def joined(folders):  # 1
 
 
 def main(arguments):
-    folders, trust_file, proof = arguments, None, arguments[:1] == ["--proof"]
+    folders, trust_file, tsa_file, proof = arguments, None, None, arguments[:1] == ["--proof"]
     folders = arguments = arguments[proof:]
     if "--trust" in arguments[-2:-1]:
         folders, trust_file = arguments[:-2], arguments[-1]
+    if "--tsa" in folders[-2:-1]:
+        folders, tsa_file = folders[:-2], folders[-1]
     if not folders or any(folder.startswith("--") for folder in folders) or proof and (len(folders) > 1 or not trust_file):
         print(__doc__, file=sys.stderr)
         return 64
     try:
-        trust = None
+        trust = authorities = None
         if trust_file is not None:
             with open(trust_file, encoding="utf-8", newline="") as file:
                 trust = read_trust(file.read())
-    except (OSError, UnicodeDecodeError, Usage) as error:
-        print(f"{trust_file}: {error}", file=sys.stderr)
+        if tsa_file is not None:
+            with open(tsa_file, encoding="utf-8") as file:
+                authorities = stamps.read_authorities(file.read())
+    except (OSError, UnicodeDecodeError, Usage, stamps.Bad) as error:
+        print(f"{trust_file}, {tsa_file}: {error}", file=sys.stderr)
         return 64
     for folder in folders:
         if not os.path.isdir(folder):
@@ -726,7 +765,7 @@ def main(arguments):
         if len(folders) > 1 and next(objects(folder), None) is None:
             print(f"{folder}: no log", file=sys.stderr)
             return 2
-    code = (check_proof if proof else verify)(*joined(folders), trust)
+    code = check_proof(*joined(folders), trust) if proof else verify(*joined(folders), trust, authorities)
     print(["holds", "broken", "cannot be told"][code])
     return code
 

@@ -17,6 +17,8 @@ mod evidence;
 mod places;
 mod prove;
 mod scan;
+#[cfg(feature = "witness")]
+mod witness;
 
 use std::{
     path::{Path, PathBuf},

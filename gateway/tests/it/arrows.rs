@@ -168,6 +168,34 @@ fn ledger_and_envelope_can_do_without_aws() {
     }
 }
 
+/// The auditor works offline: what it links for its witness, nothing but the witness names.
+#[test]
+fn only_the_auditors_witness_knows_the_network() {
+    let manifest = manifest("auditor");
+    let needs = manifest["dependencies"].as_table().expect("dependencies");
+    let network = ["http-body-util", "hyper", "hyper-util", "tokio"];
+    for need in network {
+        let optional = needs[need].get("optional").and_then(toml::Value::as_bool);
+        assert_eq!(optional, Some(true), "the auditor cannot do without {need}");
+    }
+    let mut wrong = Vec::new();
+    for path in rust_files("auditor/src") {
+        let code = code_of(&std::fs::read_to_string(&path).expect("readable"));
+        let named = [
+            "std::net",
+            "http_body_util::",
+            "hyper::",
+            "hyper_util::",
+            "tokio::",
+        ];
+        let of_the_witness = path.starts_with(root().join("auditor/src/witness"));
+        if !of_the_witness && named.iter().any(|name| code.contains(name)) {
+            wrong.push(shown(&path));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn modules_of_the_gateway_use_each_other_only_along_the_arrows() {
     let table: BTreeMap<&str, &[&str]> = MODULE_ARROWS.into_iter().collect();

@@ -5,11 +5,14 @@
 //! stores it beside the seals.
 
 mod nodes;
+mod stamp;
 
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
 };
+
+pub use stamp::{Due, Outlook};
 
 use crate::{
     cosign::WitnessKey,
@@ -33,6 +36,9 @@ pub enum AnchorError {
     /// The witness is said to know more seals than there are.
     #[error("the store holds fewer seals than the witness has cosigned")]
     Short,
+    /// The reply, or what is stored as one, is not what it should be.
+    #[error("no time stamp on the day's last seal")]
+    Stamp,
     /// The store did not answer, or refused.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -95,21 +95,24 @@ impl<'s> Nodes<'s> {
     }
 
     fn seal(&mut self, number: u64) -> Result<(Seal, Hash), AnchorError> {
-        let seal_error = AnchorError::Seal(number);
-        let name = names::seal(self.log, number);
-        let Some(bytes) = self.store.get(&name, MAX_SEAL)? else {
-            return Err(seal_error);
-        };
-        let (Ok(seal), leaf) = (Seal::parse(&bytes), leaf_hash(&bytes)) else {
-            return Err(seal_error);
-        };
-        if seal.log != self.log || seal.number != number {
-            return Err(seal_error);
-        }
+        let (seal, leaf) = read_seal(self.store, self.log, number)?;
         let edge = seal.edge.clone();
         self.read.insert(number, Read { edge, leaf });
         Ok((seal, leaf))
     }
+}
+
+/// A seal, and its hash as a leaf.
+pub(super) fn read_seal(
+    store: &dyn Fetcher,
+    log: &str,
+    number: u64,
+) -> Result<(Seal, Hash), AnchorError> {
+    let name = names::seal(log, number);
+    let bytes = store.get(&name, MAX_SEAL)?.unwrap_or_default();
+    let seal = Seal::parse(&bytes).ok();
+    let seal = seal.filter(|seal| seal.log == log && seal.number == number);
+    Ok((seal.ok_or(AnchorError::Seal(number))?, leaf_hash(&bytes)))
 }
 
 /// Of which ranges of leaves the roots make the consistency proof, in its order; none at the sizes

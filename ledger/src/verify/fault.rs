@@ -135,6 +135,9 @@ pub enum Fault {
     /// A session's numbers are not dense, though every stream is there to its end.
     #[error("records of the session are missing")]
     SessionGap,
+    /// A time stamp that does not hold, or is not on the last seal of its day.
+    #[error("the time stamp does not hold, or is not on the last seal of its day")]
+    Stamp,
     /// Not signed by the writer or, where recovered, the deployment.
     #[error("the checkpoint's signature does not hold")]
     Signature,
@@ -204,6 +207,7 @@ impl Fault {
             | Self::SealSignature
             | Self::SessionChain
             | Self::Signature
+            | Self::Stamp
             | Self::Start
             | Self::StreamChanged
             | Self::Untrusted => Class::Tampering,
@@ -214,9 +218,9 @@ impl Fault {
 /// Why something could not be told: without a fault the verdict is "could not tell".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Doubt {
-    /// A record, or a seal, that is younger than the object that holds it.
+    /// A record or seal that is younger than what was made of it.
     #[error(
-        "the store got the object before the time of its last record or seal: one of the clocks is wrong"
+        "the object was stored, or stamped, before the time that it has in itself: one of the clocks is wrong"
     )]
     Clock,
     /// There is no log.
@@ -232,7 +236,7 @@ pub enum Doubt {
     #[error("of a newer version than this program")]
     Newer,
     /// Part of the format that this version does not check.
-    #[error("time stamps and policies are not checked by this version")]
+    #[error("not checked by this version")]
     NotChecked,
     /// The writer says that its store is sealed, and there is no seal.
     #[error(
@@ -256,6 +260,16 @@ pub enum Doubt {
         "records of the session are missing; they may be in a stream, or the end of one, that is not here"
     )]
     SessionGap,
+    /// The seals of the last two days and more have no time stamp by an authority that was named.
+    #[error(
+        "the seals of the last two days and more have no time stamp by an authority that was named"
+    )]
+    StampBehind,
+    /// A time stamp by nobody who was named.
+    #[error(
+        "the time stamp leads to no authority that was named, or its certificate was not valid then"
+    )]
+    StampUntrusted,
     /// There is no trust file.
     #[error("self-consistent, signer unknown: no trust file was given")]
     SignerUnknown,
@@ -282,6 +296,8 @@ impl Doubt {
             | Self::Quorum
             | Self::SealUnlisted
             | Self::SignerUnknown
+            | Self::StampBehind
+            | Self::StampUntrusted
             | Self::WitnessBehind => Class::Unproven,
             Self::Newer | Self::Unreadable => Class::Unreadable,
             Self::NothingStored | Self::OpenEnd => Class::Truncation,
@@ -324,6 +340,11 @@ pub enum Finding {
     /// A seal without its checkpoint, at the very end: it counts for nothing yet.
     #[error("the last seal has no checkpoint yet, and counts for nothing")]
     SealUnsigned,
+    /// Time stamps, and nobody whose they may be.
+    #[error(
+        "the log has time stamps; whose they are was not checked, since no authority was named"
+    )]
+    Stamps,
     /// An object whose name means nothing in this format.
     #[error("an object that is not part of the log")]
     Stranger,

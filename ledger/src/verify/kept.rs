@@ -4,7 +4,7 @@ use super::{Doubt, Fault, Finding, Report};
 use crate::{clock::DAY_US, store::Kept};
 
 /// How far two clocks may differ. S3 takes no request whose time differs more.
-const CLOCKS_US: u64 = 15 * 60 * 1_000_000;
+pub(super) const CLOCKS_US: u64 = 15 * 60 * 1_000_000;
 /// A segment is stored a few seconds after its records; more than this is worth knowing.
 const LATE_US: u64 = 3600 * 1_000_000;
 

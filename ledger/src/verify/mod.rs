@@ -12,13 +12,16 @@ mod report;
 mod seal;
 pub(crate) mod segment;
 pub(crate) mod session;
+mod stamp;
 mod stream;
 
 use std::collections::BTreeMap;
 
 pub use fault::{Class, Doubt, Fault, Finding};
 pub use kept::Locks;
-pub use report::{At, Report, SealReport, State, StreamReport, Verdict, Witnessed};
+pub use report::{At, Report, SealReport, Stamped, State, StreamReport, Verdict, Witnessed};
+
+use gatehouse_envelope::stamp::Authorities;
 
 use crate::{
     names::Name,
@@ -43,6 +46,7 @@ pub struct Progress {
 #[derive(Clone, Copy)]
 pub struct Verifier<'a> {
     trust: Option<&'a Trust>,
+    authorities: Option<&'a Authorities>,
     locks: Locks,
     first_only: bool,
 }
@@ -53,6 +57,7 @@ impl<'a> Verifier<'a> {
     pub fn new(trust: Option<&'a Trust>) -> Self {
         Self {
             trust,
+            authorities: None,
             locks: Locks::default(),
             first_only: false,
         }
@@ -62,6 +67,13 @@ impl<'a> Verifier<'a> {
     #[must_use]
     pub fn first_fault_only(mut self) -> Self {
         self.first_only = true;
+        self
+    }
+
+    /// Demands time stamps by one of `authorities` on the logs of seals.
+    #[must_use]
+    pub fn authorities(mut self, authorities: Option<&'a Authorities>) -> Self {
+        self.authorities = authorities;
         self
     }
 
@@ -84,6 +96,7 @@ impl<'a> Verifier<'a> {
         let by = By {
             log,
             trust: self.trust,
+            authorities: self.authorities,
             locks: self.locks,
         };
         let promises = seals_say(by, &seals, &streams, &mut report);
@@ -158,13 +171,13 @@ fn seals_say(
 /// Sorts the names in the store by log of seals and by stream; none if the store does not answer.
 ///
 /// A log may be written while it is read: what is listed later may know more than what is listed
-/// before, so cosignatures come before seals, and seals before streams.
+/// before, so cosignatures and time stamps come before seals, and seals before streams.
 fn list(
     log: &dyn Fetcher,
     report: &mut Report,
 ) -> Option<(BTreeMap<String, Seals>, BTreeMap<String, Segments>)> {
     let mut found: BTreeMap<String, Seals> = BTreeMap::new();
-    for prefix in ["cosig/", "seal/"] {
+    for prefix in ["cosig/", "tsa/", "seal/"] {
         let objects = match log.list(prefix) {
             Err(StoreError::Empty) => Vec::new(),
             listed => listed.map_err(|error| report.unread("", &error)).ok()?,
@@ -183,6 +196,13 @@ fn list(
                 Name::SealNote { log, number } => {
                     let seals = found.entry(log).or_default();
                     seals.notes.insert(number, object.name);
+                }
+                Name::Stamp { log, day } => {
+                    found
+                        .entry(log)
+                        .or_default()
+                        .stamps
+                        .insert(day, object.name);
                 }
                 _ => {}
             }
@@ -220,7 +240,10 @@ fn list_streams(objects: Vec<Object>, report: &mut Report) -> BTreeMap<String, S
             Name::Certificate { writer } => {
                 streams.entry(writer).or_default().certificate = Some(object.name);
             }
-            Name::Cosignature { .. } | Name::Seal { .. } | Name::SealNote { .. } => {}
+            Name::Cosignature { .. }
+            | Name::Seal { .. }
+            | Name::SealNote { .. }
+            | Name::Stamp { .. } => {}
             Name::Later => report.doubt(&object.name, Doubt::NotChecked),
             Name::Segment {
                 day,

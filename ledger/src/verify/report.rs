@@ -96,6 +96,8 @@ pub struct SealReport {
     pub longest_gap_us: u64,
     /// The last seal that a quorum of witnesses has cosigned, if the trust file names one.
     pub witnessed: Option<Witnessed>,
+    /// The last seal that an authority has stamped, if any were named.
+    pub stamped: Option<Stamped>,
     /// It ends at a fault.
     pub broken: bool,
 }
@@ -110,6 +112,17 @@ pub struct Witnessed {
     /// When the last witness of those that make the quorum cosigned it, by the witnesses' clocks,
     /// in seconds since 1970.
     pub cosigned_s: u64,
+}
+
+/// A seal on which there is a time stamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamped {
+    /// Its number.
+    pub seal: u64,
+    /// When it was made, by the deployment's clock, in microseconds since 1970.
+    pub unix_us: u64,
+    /// When an authority has stamped it, by its clock, in microseconds since 1970.
+    pub stamped_us: u64,
 }
 
 /// How a stream ends.

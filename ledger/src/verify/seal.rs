@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::{Doubt, Fault, Finding, Report, SealReport, Witnessed, stream::By};
 use crate::{
+    clock::day,
     note::{Key, Note, checkpoint},
     seal::{MAX_NOTE, MAX_SEAL, Seal, SealedState, Unsealed, digests},
     store::{Kept, StoreError},
@@ -23,6 +24,8 @@ pub(super) struct Seals {
     pub(super) bodies: BTreeMap<u64, String>,
     pub(super) notes: BTreeMap<u64, String>,
     pub(super) cosignatures: BTreeMap<u64, Vec<([u8; 4], String)>>,
+    /// Names of time stamps by the days of the seals.
+    pub(super) stamps: BTreeMap<String, String>,
 }
 
 /// What seals say of a stream.
@@ -63,28 +66,43 @@ pub(super) fn check_seals(
             last_us: 0,
             longest_gap_us: 0,
             witnessed: None,
+            stamped: None,
             broken: false,
         },
+        days: BTreeMap::new(),
+        first_us: 0,
     };
     while check.step(report, promises) {}
     check.quorum(report);
+    check.stamps(report);
     report.seals.push(check.summary);
 }
 
-struct Check<'c> {
-    by: By<'c>,
-    name: &'c str,
-    found: &'c Seals,
+pub(super) struct Check<'c> {
+    pub(super) by: By<'c>,
+    pub(super) name: &'c str,
+    pub(super) found: &'c Seals,
     keys: &'c [Key],
     /// How the objects that were read are locked, until it is judged.
-    kept: Vec<(String, Kept)>,
+    pub(super) kept: Vec<(String, Kept)>,
     tree: Tree,
     last: Option<(Seal, Hash)>,
-    summary: SealReport,
+    pub(super) summary: SealReport,
+    /// The last seal of each day, as far as they are checked.
+    pub(super) days: BTreeMap<String, Sealed>,
+    /// When the first seal was made.
+    pub(super) first_us: u64,
+}
+
+/// A seal that was checked, as a time stamp is to be on it.
+pub(super) struct Sealed {
+    pub(super) number: u64,
+    pub(super) root: Hash,
+    pub(super) unix_us: u64,
 }
 
 /// Why a log of seals cannot be followed any further.
-enum Stop {
+pub(super) enum Stop {
     Doubt(Doubt),
     Fault(Fault),
 }
@@ -172,12 +190,21 @@ impl<'c> Check<'c> {
         let gap = last.map_or(0, |(last, _)| seal.unix_us - last.unix_us);
         self.summary.longest_gap_us = self.summary.longest_gap_us.max(gap);
         self.summary.last_us = seal.unix_us;
+        if number == 0 {
+            self.first_us = seal.unix_us;
+        }
+        let sealed = Sealed {
+            number,
+            root: self.tree.root(),
+            unix_us: seal.unix_us,
+        };
+        self.days.insert(day(seal.unix_us), sealed);
         self.summary.seals = number + 1;
         self.last = Some((seal, digest));
         Ok(())
     }
 
-    fn get(&mut self, name: &str, limit: usize) -> Result<Vec<u8>, Stop> {
+    pub(super) fn get(&mut self, name: &str, limit: usize) -> Result<Vec<u8>, Stop> {
         match self.by.log.fetch(name, limit) {
             Ok(Some(stored)) => {
                 self.kept

@@ -5,6 +5,8 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
+use gatehouse_envelope::stamp::Authorities;
+
 use super::{
     Doubt, Fault, Finding, Locks, Report, State, StreamReport,
     seal::Promise,
@@ -39,6 +41,7 @@ pub(super) struct Segments {
 pub(super) struct By<'a> {
     pub(super) log: &'a dyn Fetcher,
     pub(super) trust: Option<&'a Trust>,
+    pub(super) authorities: Option<&'a Authorities>,
     pub(super) locks: Locks,
 }
 

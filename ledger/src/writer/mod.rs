@@ -197,13 +197,11 @@ impl Ledger {
             &Key::of(signer.as_ref())?,
         )?;
         let recovery = recover::recover(&wal, store.as_ref(), signer.as_ref(), clock.as_ref())?;
-
         let log = log_name(&wal, options.seals, &options.deployment)?;
         let shared = Arc::new(Shared::new(log, options.pace.spool_bytes));
         let (to_shipper, from_committer) = mpsc::channel();
         let shipper = Shipper::new(store.clone(), options.pace.keep, shared.clone());
-        let disk = Disk::new(&options.data_dir);
-        let mode = options.mode;
+        let (disk, mode) = (Disk::new(&options.data_dir), options.mode);
         let anchors = Anchors::new(store.clone(), &trust.logs, &shared.seals);
         let seals = Seals {
             store: store.clone(),

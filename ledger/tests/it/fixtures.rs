@@ -8,7 +8,7 @@ use std::{
 };
 
 use data_encoding::BASE64;
-use gatehouse_envelope::sign::MemorySigner;
+use gatehouse_envelope::{sign::MemorySigner, stamp::Authorities};
 use gatehouse_ledger::{
     Mode,
     disclose::check,
@@ -20,9 +20,9 @@ use serde_json::{Value, json};
 
 use crate::{
     changed::{LOG, lines, pack, unpack},
-    crafted, disclose,
+    cosigned, crafted, disclose,
     log::Deployment,
-    seal,
+    seal, stamped,
 };
 
 type Objects = BTreeMap<String, Vec<u8>>;
@@ -64,6 +64,18 @@ impl Fixtures {
         changes: &[(&str, Option<Vec<u8>>)],
         trust: Option<&Trust>,
     ) -> Verdict {
+        self.case_by(log, what, objects, changes, (trust, None))
+    }
+
+    /// The same, with those whose time stamps count, in PEM.
+    fn case_by(
+        &mut self,
+        log: &str,
+        what: &str,
+        objects: &Objects,
+        changes: &[(&str, Option<Vec<u8>>)],
+        (trust, tsa): (Option<&Trust>, Option<&str>),
+    ) -> Verdict {
         let mut changed = objects.clone();
         let mut listed = serde_json::Map::new();
         for (name, bytes) in changes {
@@ -75,14 +87,16 @@ impl Fixtures {
             }
         }
         let changed = Memory::with(changed);
+        let authorities = tsa.map(|pem| Authorities::parse(pem).unwrap());
+        let verifier = Verifier::new(trust).authorities(authorities.as_ref());
         let report = match (log.starts_with(SHOWN), trust) {
             (true, Some(trust)) => check(&changed, trust).report,
-            _ => Verifier::new(trust).verify(&changed, |_| {}),
+            _ => verifier.verify(&changed, |_| {}),
         };
         let verdict = report.verdict();
         self.cases.push(json!({
             "log": log, "case": what, "change": listed, "exit": verdict as u8,
-            "trust": trust.map(Trust::file),
+            "trust": trust.map(Trust::file), "tsa": tsa,
         }));
         verdict
     }
@@ -122,6 +136,23 @@ fn logs_for_another_verifier() {
     assert_eq!(fixtures.log("running", &whole, &trust), Verdict::Holds);
     let verdict = fixtures.log("outlived", &cut, &trust);
     assert_eq!(verdict, Verdict::CouldNotTell);
+    let witnessed = &*cosigned::LOG;
+    let verdict = fixtures.log("witnessed", &witnessed.objects, &witnessed.trust);
+    assert_eq!(verdict, Verdict::Holds);
+    for (what, changes) in cosigned::changes() {
+        let changes: Vec<_> = changes
+            .iter()
+            .map(|(name, bytes)| (name.as_str(), bytes.clone()))
+            .collect();
+        fixtures.case(
+            "witnessed",
+            &what,
+            &witnessed.objects,
+            &changes,
+            Some(&witnessed.trust),
+        );
+    }
+    time_stamps(&mut fixtures);
     for (name, exit, log) in crafted::logs() {
         let trust = crafted::trust();
         let verdict = fixtures.log(&format!("crafted-{name}"), &log, &trust);
@@ -158,6 +189,25 @@ fn shown(fixtures: &mut Fixtures) {
         fixtures.case(&log, "unsealed", &objects, &unsealed, Some(trust));
         let nothing: Vec<_> = names.iter().map(|name| (name.as_str(), None)).collect();
         fixtures.case(&log, "nothing", &objects, &nothing, Some(trust));
+    }
+}
+
+fn time_stamps(fixtures: &mut Fixtures) {
+    let log = &*stamped::LOG;
+    let verdict = fixtures.log("stamped", &log.objects, &log.trust);
+    assert_eq!(verdict, Verdict::Holds);
+    for (what, changes, tsa) in stamped::cases() {
+        let changes: Vec<_> = changes
+            .iter()
+            .map(|(name, bytes)| (name.as_str(), bytes.clone()))
+            .collect();
+        let by = (Some(&log.trust), tsa.as_deref());
+        fixtures.case_by("stamped", &what, &log.objects, &changes, by);
+    }
+    for (name, log) in stamped::others() {
+        fixtures.log(name, &log.objects, &log.trust);
+        let by = (Some(&log.trust), Some(log.authorities.as_str()));
+        fixtures.case_by(name, "checked", &log.objects, &[], by);
     }
 }
 

@@ -25,23 +25,35 @@ use gatehouse_ledger::{
 pub(crate) const START_US: u64 = 1_795_961_100_000_000;
 
 /// A clock that stands still until it is moved.
-pub(crate) struct TestClock(AtomicU64);
+pub(crate) struct TestClock {
+    start_us: u64,
+    passed_us: AtomicU64,
+}
 
 impl TestClock {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self(AtomicU64::new(0)))
+        Self::at(START_US)
+    }
+
+    pub(crate) fn at(start_us: u64) -> Arc<Self> {
+        let passed_us = AtomicU64::new(0);
+        Arc::new(Self {
+            start_us,
+            passed_us,
+        })
     }
 
     pub(crate) fn advance(&self, by: Duration) {
-        self.0.fetch_add(by.as_micros() as u64, Ordering::SeqCst);
+        self.passed_us
+            .fetch_add(by.as_micros() as u64, Ordering::SeqCst);
     }
 }
 
 impl Clock for TestClock {
     fn now(&self) -> Stamp {
-        let mono_us = self.0.load(Ordering::SeqCst);
+        let mono_us = self.passed_us.load(Ordering::SeqCst);
         Stamp {
-            unix_us: START_US + mono_us,
+            unix_us: self.start_us + mono_us,
             mono_us,
         }
     }
@@ -62,6 +74,14 @@ impl Deployment {
             store: Arc::new(Memory::default()),
             clock: TestClock::new(),
             sessions: Sessions::default(),
+        }
+    }
+
+    /// One whose clock begins elsewhere.
+    pub(crate) fn at(start_us: u64) -> Self {
+        Self {
+            clock: TestClock::at(start_us),
+            ..Self::new()
         }
     }
 

@@ -12,6 +12,7 @@
 #[path = "../../../envelope/tests/it/aws/mod.rs"]
 mod aws;
 mod changed;
+mod cosigned;
 mod crafted;
 mod crash;
 mod disclose;
@@ -24,5 +25,6 @@ mod recover;
 #[cfg(feature = "aws")]
 mod s3;
 mod seal;
+mod stamped;
 mod stores;
 mod writer;

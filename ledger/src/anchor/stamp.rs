@@ -1,0 +1,113 @@
+//! Time stamps: one a day, on the last seal of the day before.
+
+use gatehouse_envelope::stamp::Stamp;
+
+use super::{AnchorError, Anchors, nodes::read_seal};
+use crate::{clock::day, names, store::StoreError, tree::Hash};
+
+/// What is to be stamped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// The day, `yyyy-mm-dd`.
+    pub day: String,
+    /// The root after its last seal: the SHA-256 digest to be shown.
+    pub imprint: Hash,
+}
+
+/// What there is to be stamped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outlook {
+    /// The day of the last seal. That is not over: more may follow.
+    pub last_day: String,
+    /// The last day before, unless its stamp is there.
+    pub due: Option<Due>,
+}
+
+impl Anchors {
+    /// What there is to be stamped; none without seals. Of days before the last, those that have no
+    /// stamp need none any more: a later one covers them.
+    ///
+    /// # Errors
+    /// See [`AnchorError`].
+    pub fn outlook(&self) -> Result<Option<Outlook>, AnchorError> {
+        let Some(last) = self.last() else {
+            return Ok(None);
+        };
+        let last_day = self.day_of(last)?;
+        let number = self.last_before(last, &last_day)?;
+        let due = number.map(|number| self.due(number)).transpose()?;
+        Ok(Some(Outlook {
+            last_day,
+            due: due.flatten(),
+        }))
+    }
+
+    /// Stores the reply of an authority on what was due, unless there is a stamp already.
+    ///
+    /// # Errors
+    /// See [`AnchorError`]; nothing is stored that is not on it.
+    pub fn keep_stamp(&self, due: &Due, reply: &[u8]) -> Result<(), AnchorError> {
+        let fits =
+            |reply: &[u8]| Stamp::open(reply).is_ok_and(|stamp| stamp.imprint() == &due.imprint);
+        if !fits(reply) {
+            return Err(AnchorError::Stamp);
+        }
+        let name = names::stamp(&self.log, &due.day);
+        match self.store.put_once(&name, reply) {
+            // Another replica was first, and its stamp is as good.
+            Err(StoreError::Conflict) => {
+                let stored = self
+                    .store
+                    .get(&name, gatehouse_envelope::stamp::MAX_REPLY)?;
+                match stored.is_some_and(|stored| fits(&stored)) {
+                    true => Ok(()),
+                    false => Err(AnchorError::Stamp),
+                }
+            }
+            other => Ok(other?),
+        }
+    }
+
+    /// The last seal before the day of seal `last`. Seals are in the order of their times, so it is
+    /// looked for by doubling and halving.
+    fn last_before(&self, last: u64, last_day: &str) -> Result<Option<u64>, AnchorError> {
+        let (mut step, mut of_day) = (1, last);
+        let mut before = loop {
+            let Some(number) = of_day.checked_sub(step) else {
+                break None;
+            };
+            if self.day_of(number)? != last_day {
+                break Some(number);
+            }
+            (of_day, step) = (number, step * 2);
+        };
+        while before.map_or(of_day, |before| of_day - before - 1) > 0 {
+            let middle = before.map_or(of_day / 2, |before| before + (of_day - before) / 2);
+            match self.day_of(middle)? == last_day {
+                true => of_day = middle,
+                false => before = Some(middle),
+            }
+        }
+        Ok(before)
+    }
+
+    fn due(&self, number: u64) -> Result<Option<Due>, AnchorError> {
+        let day = self.day_of(number)?;
+        let name = names::stamp(&self.log, &day);
+        if self
+            .store
+            .get(&name, gatehouse_envelope::stamp::MAX_REPLY)?
+            .is_some()
+        {
+            return Ok(None);
+        }
+        let imprint = self.checkpoint(number)?.0.tree().root();
+        Ok(Some(Due { day, imprint }))
+    }
+
+    fn day_of(&self, number: u64) -> Result<String, AnchorError> {
+        Ok(day(read_seal(self.store.as_ref(), &self.log, number)?
+            .0
+            .unix_us))
+    }
+}
