@@ -65,8 +65,7 @@ impl Vault {
     /// What may be spent.
     pub(super) fn budget(&self, config: &Config) -> Budget {
         let (meter, keyring) = (&self.backends.meter, &self.keyring);
-        let clock = Arc::clone(&self.clock);
-        Budget::new(Arc::clone(meter), Arc::clone(keyring), clock, config.caps)
+        Budget::new(Arc::clone(meter), Arc::clone(keyring), config.caps)
     }
 
     /// The sessions; with an `outbox` only for who has the data directory to itself.

@@ -1,7 +1,8 @@
 //! What is counted under which name, what the caps are, and what one exchange has set aside.
 //!
 //! Each exchange is counted three times: for its session, and for its caller's key and its tenant on the
-//! day (UTC) on which it was admitted.
+//! day (UTC) on which it was admitted, by the clock of the meter's store: replicas agree about the day
+//! whatever their own clocks show.
 
 use std::sync::Arc;
 
@@ -9,7 +10,6 @@ use gatehouse_envelope::{keys::TenantKey, random};
 
 use super::{Account, Claim, Meter, MeterError, Reserved, Standing, Worst, memory::Memory};
 use crate::{
-    clock::Clock,
     config::Caps,
     registry::{Keyring, KeyringError},
 };
@@ -108,24 +108,17 @@ pub struct Budget {
 struct Shared {
     meter: Arc<dyn Meter>,
     keyring: Arc<Keyring>,
-    clock: Arc<dyn Clock>,
     caps: Caps,
     memory: Memory,
 }
 
 impl Budget {
     /// Caps over a meter.
-    pub fn new(
-        meter: Arc<dyn Meter>,
-        keyring: Arc<Keyring>,
-        clock: Arc<dyn Clock>,
-        caps: Caps,
-    ) -> Self {
+    pub fn new(meter: Arc<dyn Meter>, keyring: Arc<Keyring>, caps: Caps) -> Self {
         Self {
             shared: Arc::new(Shared {
                 meter,
                 keyring,
-                clock,
                 caps,
                 memory: Memory::default(),
             }),
@@ -142,7 +135,7 @@ impl Budget {
         // The oldest one names them: a newer key must not begin at nothing.
         let oldest = keys.all().min_by_key(|key| key.epoch());
         let key = oldest.unwrap_or(keys.current());
-        let day = shared.clock.utc_us().div_euclid(DAY_US);
+        let day = shared.meter.now_us().div_euclid(DAY_US);
         let claims = Scope::ALL.map(|scope| {
             let account = account(key, scope, day, ask);
             let remembered = shared.memory.known(&account.name);

@@ -325,6 +325,10 @@ impl Meter for EmbeddedMeter {
         Ok(row.total)
     }
 
+    fn now_us(&self) -> i64 {
+        self.clock.utc_us()
+    }
+
     async fn sweep(&self) -> Result<(), MeterError> {
         let now_us = self.clock.utc_us();
         let over =

@@ -6,6 +6,8 @@
 
 mod budget;
 mod charge;
+#[cfg(test)]
+pub(crate) mod days;
 #[cfg(feature = "aws")]
 mod dynamodb;
 mod embedded;
@@ -124,6 +126,10 @@ pub trait Meter: Send + Sync {
 
     /// What stands under a name.
     async fn total(&self, name: &str) -> Result<Total, MeterError>;
+
+    /// What the clock of the meter's store shows, in microseconds since 1970 (UTC): all processes that
+    /// share it see the same day. The process's own where the store has none.
+    fn now_us(&self) -> i64;
 
     /// Forgets names whose windows have ended, where that does not happen by itself.
     async fn sweep(&self) -> Result<(), MeterError>;

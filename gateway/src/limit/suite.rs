@@ -24,6 +24,7 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Runs everything on a backend that holds nothing.
 pub(crate) async fn run(backend: &dyn Backend) {
     let until_us = backend.now_us() + HOUR_US;
+    shows_the_time_of_its_store(backend);
     sets_aside_and_settles(&*backend.meter(), until_us).await;
     takes_all_or_nothing(&*backend.meter(), until_us).await;
     does_everything_once(&*backend.meter(), until_us).await;
@@ -58,6 +59,12 @@ async fn total(meter: &dyn Meter, name: &str) -> (u64, u64) {
 
 fn is_held(reserved: &Reserved) -> bool {
     matches!(reserved, Reserved::Held(_))
+}
+
+/// To within what an answer that tells it may take, where the store is another machine's.
+fn shows_the_time_of_its_store(backend: &dyn Backend) {
+    let apart_us = backend.meter().now_us() - backend.now_us();
+    assert!(apart_us.abs() < 60_000_000, "{apart_us}");
 }
 
 async fn sets_aside_and_settles(meter: &dyn Meter, until_us: i64) {

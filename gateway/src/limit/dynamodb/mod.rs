@@ -213,6 +213,10 @@ impl Meter for DynamoMeter {
         })
     }
 
+    fn now_us(&self) -> i64 {
+        self.link.now_us()
+    }
+
     /// DynamoDB does it by itself, where the table's time to live is set up.
     async fn sweep(&self) -> Result<(), MeterError> {
         Ok(())

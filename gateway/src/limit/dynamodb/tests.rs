@@ -1,8 +1,11 @@
 use super::*;
 use crate::{
-    limit::suite::{self, Backend},
+    limit::{
+        days,
+        suite::{self, Backend},
+    },
     registry::{
-        FORMAT,
+        DynamoRegistry, FORMAT,
         dynamodb_tests::{
             aws::{Fate, Kind},
             table::{self, Table},
@@ -155,4 +158,19 @@ async fn an_account_remembers_a_bounded_number_of_requests() {
     assert_eq!(meter.total("m_busy").await.unwrap().spent, 80);
     meter.settle("r_79", 1, &accounts).await.unwrap();
     assert_eq!(meter.total("m_busy").await.unwrap().spent, 80);
+}
+
+#[tokio::test]
+async fn replicas_whose_clocks_are_days_apart_share_the_tables_day() {
+    let table = Table::new(Kind::MiniStack).await;
+    let replica = async |clock: Arc<crate::clock::TestClock>| {
+        let link = table.link_at(clock.clone()).await;
+        days::Replica {
+            clock,
+            meter: Arc::new(DynamoMeter::new(link.clone())),
+            registry: Arc::new(DynamoRegistry::new(link)),
+        }
+    };
+    let [one, two] = days::clocks(table::now_us());
+    days::one_day_for_all([replica(one).await, replica(two).await]).await;
 }

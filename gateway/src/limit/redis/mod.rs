@@ -273,6 +273,10 @@ impl Meter for RedisMeter {
         Ok(answer.total().ok_or(LinkError::Unexpected)?)
     }
 
+    fn now_us(&self) -> i64 {
+        self.link.now_us()
+    }
+
     /// The server does it by itself.
     async fn sweep(&self) -> Result<(), MeterError> {
         Ok(())

@@ -5,7 +5,11 @@ use parking_lot::Mutex;
 use super::*;
 use crate::{
     config::Redis,
-    limit::suite::{self, Backend},
+    limit::{
+        days,
+        suite::{self, Backend},
+    },
+    registry::RedisRegistry,
     registry::redis_tests::{Kind, Nodes, Proxy, Server, Wire, time::now_us},
 };
 
@@ -231,4 +235,20 @@ async fn rows_that_no_version_wrote_are_refused() {
             assert_eq!(matches!(error, MeterError::Damaged), !newer, "{format}");
         }
     }
+}
+
+#[tokio::test]
+async fn replicas_whose_clocks_are_days_apart_share_the_servers_day() {
+    let server = Server::start(Kind::Plain);
+    let settings = server.settings();
+    let replica = async |clock| {
+        let link = Arc::new(Link::open(&settings).await.unwrap());
+        days::Replica {
+            clock,
+            meter: Arc::new(RedisMeter::new(link.clone())),
+            registry: Arc::new(RedisRegistry::new(link)),
+        }
+    };
+    let [one, two] = days::clocks(now_us());
+    days::one_day_for_all([replica(one).await, replica(two).await]).await;
 }

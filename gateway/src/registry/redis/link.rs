@@ -13,7 +13,11 @@ use std::{
 use redis::{Cmd, ErrorKind, RedisError, Value, cmd};
 use tokio::time::Instant;
 
-use super::{cluster::Cluster, single::Single};
+use super::{
+    cluster::Cluster,
+    single::Single,
+    time::{ServerTime, time_of},
+};
 use crate::{
     config::Redis,
     registry::{Condition, Durable, bucket},
@@ -163,6 +167,7 @@ pub struct Link {
     wait_replicas: u32,
     timeout: Duration,
     condition: Condition,
+    time: ServerTime,
 }
 
 enum Lane {
@@ -184,6 +189,7 @@ impl Link {
             wait_replicas: settings.wait_replicas,
             timeout: settings.timeout,
             condition: Condition::default(),
+            time: ServerTime::new(0),
         };
         for _ in 0..lanes {
             link.lanes.push(if settings.cluster {
@@ -192,8 +198,19 @@ impl Link {
                 Lane::Single(Box::new(Single::open(settings)?))
             });
         }
-        link.ping().await?;
+        let time = link.command(&cmd("TIME"), None).await?;
+        link.time.note(time_of(time)?);
         Ok(link)
+    }
+
+    /// What the server's clock shows, in microseconds since 1970 (UTC).
+    pub(crate) fn now_us(&self) -> i64 {
+        self.time.now_us()
+    }
+
+    /// Notes what an answer says that the server's clock shows.
+    pub(crate) fn saw(&self, now_us: i64) {
+        self.time.note(now_us);
     }
 
     /// Whether Redis answered last time.

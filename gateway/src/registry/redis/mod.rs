@@ -10,6 +10,7 @@ mod promise;
 mod single;
 #[cfg(test)]
 pub(crate) mod tests;
+mod time;
 
 use std::sync::Arc;
 

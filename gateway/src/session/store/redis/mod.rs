@@ -101,6 +101,7 @@ impl RedisStore {
             b"missing" => Ok(Acquired::Missing),
             _ => {
                 let (lease, row) = answer.row()?;
+                self.link.saw(row.now_us);
                 let fence = fence(lease).ok_or(StoreError::Damaged)?;
                 Ok(if row.expired() {
                     Acquired::Expired { fence, row }
@@ -274,7 +275,9 @@ impl SessionStore for RedisStore {
         if answer.word == b"missing" {
             return Ok(None);
         }
-        Ok(Some(answer.row()?.1))
+        let (_, row) = answer.row()?;
+        self.link.saw(row.now_us);
+        Ok(Some(row))
     }
 
     async fn remove(&self, id: &str, fence: u64, version: u64) -> Result<(), StoreError> {
