@@ -185,21 +185,30 @@ impl SessionStore for DynamoStore {
     ) -> Result<(), StoreError> {
         let next = version.checked_add(1).ok_or(StoreError::Conflict)?;
         let state = self.large.place(id, write.sealed, write.expires_us).await?;
+        let lease = match write.lease {
+            Lease::Free => None,
+            Lease::Keep(ttl) => Some((ttl, self.until_us(ttl))),
+        };
         let commit = Commit {
             fence,
             version,
             next,
             expires_us: write.expires_us,
-            lease: match write.lease {
-                Lease::Free => None,
-                Lease::Keep(ttl) => Some((ttl, self.until_us(ttl))),
-            },
+            lease,
             state: state.clone(),
             write: write_id()?,
         };
         let done = self.update_row(id, commit).await;
         self.large.settle(id, state, &done).await;
-        done
+        done?;
+        let Some((ttl, until_us)) = lease else {
+            return Ok(());
+        };
+        match self.lengthen(id, fence, until_us, ttl).await {
+            // The row is written all the same: who is told of a conflict would take it for not done.
+            Err(StoreError::Conflict) => Err(self.link.doubtful().into()),
+            lengthened => lengthened,
+        }
     }
 
     async fn free(&self, id: &str, fence: u64) -> Result<(), StoreError> {

@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::*;
 use crate::{
@@ -100,20 +100,25 @@ async fn a_lease_is_whole_also_right_after_the_machine_stood_still() {
     let resumed = open(&table, &table.settings()).await;
     let other = open(&table, &table.settings()).await;
     let still = Duration::from_secs(600);
-    for (id, kept) in [("taken", false), ("renewed", true)] {
+    for id in ["taken", "renewed", "written"] {
         let first = resumed
             .create(id, 1, row(b"x at 1", Lease::Keep(TTL)))
             .await
             .unwrap();
-        if !kept {
+        if id == "taken" {
             resumed.free(id, first).await.unwrap();
         }
         resumed.link.stand_still(still);
-        if kept {
-            resumed.renew(id, first, TTL).await.unwrap();
-        } else {
-            let held = resumed.acquire(id, 1, TTL).await.unwrap();
-            assert!(matches!(held, Acquired::Held { .. }), "{id}");
+        match id {
+            "taken" => {
+                let held = resumed.acquire(id, 1, TTL).await.unwrap();
+                assert!(matches!(held, Acquired::Held { .. }));
+            }
+            "renewed" => resumed.renew(id, first, TTL).await.unwrap(),
+            _ => {
+                let next = row(b"x at 2", Lease::Keep(TTL));
+                resumed.commit(id, first, 1, next).await.unwrap();
+            }
         }
         let items = table.items().await;
         let item = items.iter().find(|it| text_of(it, "sk").unwrap() == id);
@@ -122,6 +127,37 @@ async fn a_lease_is_whole_also_right_after_the_machine_stood_still() {
         let busy = other.acquire(id, 2, TTL).await.unwrap();
         assert!(matches!(busy, Acquired::Busy), "{id}");
     }
+}
+
+/// Another takes the lease over before it can be lengthened: the row is written, and its writer is not told
+/// that it is not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_that_was_lost_behind_a_write_leaves_the_write_in_doubt() {
+    let table = Table::new(Kind::MiniStack).await;
+    let (front, settings) = table.front();
+    let resumed = open(&table, &settings).await;
+    let other = open(&table, &table.settings()).await;
+    let first = row(b"lost at 1", Lease::Keep(TTL));
+    let fence = resumed.create("lost", 1, first).await.unwrap();
+    resumed.link.stand_still(Duration::from_secs(600));
+    let (runtime, calls) = (tokio::runtime::Handle::current(), AtomicUsize::new(0));
+    let taker = Arc::clone(&other);
+    front.rule(move |_| {
+        // The write itself, then what makes its lease longer.
+        if calls.fetch_add(1, Ordering::SeqCst) == 1 {
+            let taken = runtime.block_on(taker.acquire("lost", 2, TTL));
+            assert!(matches!(taken, Ok(Acquired::Held { .. })));
+        }
+        Fate::Passes
+    });
+    let next = row(b"lost at 2", Lease::Keep(TTL));
+    let written = resumed.commit("lost", fence, 1, next).await;
+    assert!(matches!(written, Err(StoreError::Unavailable(_))));
+    front.set(Fate::Passes);
+    assert_eq!(version(&other, "lost").await, 2);
+    let next = row(b"lost at 3", Lease::Free);
+    let late = resumed.commit("lost", fence, 2, next).await;
+    assert!(matches!(late, Err(StoreError::Conflict)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
