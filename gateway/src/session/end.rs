@@ -5,9 +5,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::{
-    Absence, SessionError, SessionState, SessionView, Sessions,
+    Absence, SessionError, SessionState, SessionView, Sessions, Shared,
     begin::{is_reference, subject},
     find::view,
+    queue::{Patience, Place},
     store::{Acquired, Durable},
     turn::{Head, Location, Turn},
     typed::parts::prefix,
@@ -167,16 +168,16 @@ impl Sessions {
     ) -> Result<(), SessionError> {
         let shared = &self.shared;
         let deadline = Instant::now() + wait;
-        let place = shared.queue.wait(&location.name, shared.limits.wait).await;
-        let place = place.ok_or(SessionError::Busy)?;
+        let mut place = self.enter_to_end(&location, wait).await?;
         let floor = shared.chains.floor(&location.name);
         let loaded = self.peek(&location).await?;
-        let (fence, row) = match self.acquire_by(&location, deadline).await? {
+        let acquired = self.acquire_by(&location, &mut place, deadline).await?;
+        let (fence, row) = match acquired.0 {
             Acquired::Held { fence, row } | Acquired::Expired { fence, row } => (fence, row),
             Acquired::Missing => {
                 return Err(SessionError::NotFound(self.absence(&location).await?));
             }
-            Acquired::Busy => return Err(SessionError::Busy),
+            Acquired::Busy | Acquired::Full => return Err(SessionError::Busy),
         };
         // Without its key there is no state to read, and nothing more to say in its chain; nor is
         // there if the store has lost a part of it.
@@ -212,6 +213,21 @@ impl Sessions {
         }
         shared.chains.forget(&location.name);
         Ok(())
+    }
+
+    /// Turns of this process are waited for in any case; who does not wait for others has no place in the
+    /// line of all.
+    async fn enter_to_end(
+        &self,
+        location: &Location,
+        wait: Duration,
+    ) -> Result<Place, SessionError> {
+        let Shared { queue, limits, .. } = &*self.shared;
+        if wait.is_zero() {
+            let place = queue.wait(&location.name, limits.wait).await;
+            return place.ok_or(SessionError::Busy);
+        }
+        self.enter(location, Patience::Waits(limits.wait)).await
     }
 
     /// The last records of a session in a store of this process's own.

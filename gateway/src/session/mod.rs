@@ -13,6 +13,7 @@ mod end;
 mod error;
 mod find;
 mod framing;
+mod in_line;
 pub mod index;
 mod journal;
 mod key_row;

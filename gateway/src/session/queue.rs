@@ -1,4 +1,8 @@
 //! Waiting for a session's turn, first come, first served.
+//!
+//! The turns of this process stand in a line of its own, and only the one in front asks the store. Where
+//! other processes share the store, each turn that waits has a place in the store's line as well
+//! ([`Ticket`]).
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -6,8 +10,11 @@ use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-/// Turns that may wait for one session. More of them is a client that retries too eagerly.
-const WAITING: usize = 32;
+use super::{
+    in_line::{Desk, Outside, Ticket},
+    store::PLACES as WAITING,
+};
+
 /// Sessions in the table before those that nobody waits for are taken out.
 const SWEEP_AT: usize = 1024;
 
@@ -22,6 +29,8 @@ struct Line {
     room: Arc<Semaphore>,
     /// Of whoever came last, and does or did not wait for those before.
     newest: Mutex<Newest>,
+    /// Its places in the store's line.
+    desk: Arc<Desk>,
 }
 
 #[derive(Default)]
@@ -65,6 +74,8 @@ pub(super) struct Place {
     /// Keeps the line in the table for as long as someone stands in it.
     _line: Arc<Line>,
     interrupt: CancellationToken,
+    /// Until it has the lease: its place in the store's line, or that it may have one.
+    pub(super) ticket: Option<Ticket>,
 }
 
 impl Place {
@@ -75,14 +86,22 @@ impl Place {
 }
 
 impl Queue {
-    /// Waits at most `patience` for the session's turn.
+    /// Waits at most `patience` for the session's turn among those of this process.
     pub(super) async fn wait(&self, session: &str, patience: Duration) -> Option<Place> {
-        self.enter(session, Patience::Waits(patience)).await.ok()
+        let entered = self.enter(session, Patience::Waits(patience), None);
+        entered.await.ok()
     }
 
-    /// Gets the session's turn, in the way that `patience` says.
-    pub(super) async fn enter(&self, session: &str, patience: Patience) -> Result<Place, Turned> {
+    /// Gets the session's turn, in the way that `patience` says. `outside` is the line of all processes,
+    /// in which a turn that may wait stands as well.
+    pub(super) async fn enter(
+        &self,
+        session: &str,
+        patience: Patience,
+        outside: Option<Outside<'_>>,
+    ) -> Result<Place, Turned> {
         let line = self.line(session);
+        let ticket = outside.map(|outside| (outside, Ticket::new(&line.desk)));
         let arrive = || match patience {
             Patience::Interrupts(_) => Some(line.arrive()),
             Patience::Waits(_) => None,
@@ -100,9 +119,15 @@ impl Queue {
                 let turn = tokio::select! {
                     biased;
                     () = is_cancelled(passed.as_ref()) => return Err(Turned::Aside),
-                    turn = turn => turn,
+                    turn = turn => turn.ok().and_then(Result::ok),
+                    () = stands_outside(session, ticket.as_ref()) => None,
                 };
-                let turn = turn.ok().and_then(Result::ok).ok_or(Turned::Away)?;
+                let Some(turn) = turn else {
+                    if let Some((outside, ticket)) = ticket {
+                        outside.leave(session, ticket).await;
+                    }
+                    return Err(Turned::Away);
+                };
                 (turn, passed)
             }
         };
@@ -117,6 +142,7 @@ impl Queue {
             _turn: turn,
             _line: line,
             interrupt,
+            ticket: ticket.map(|(_, ticket)| ticket),
         })
     }
 
@@ -130,6 +156,7 @@ impl Queue {
                 turn: Arc::new(Semaphore::new(1)),
                 room: Arc::new(Semaphore::new(WAITING)),
                 newest: Mutex::default(),
+                desk: Arc::default(),
             })
         });
         Arc::clone(line)
@@ -152,6 +179,14 @@ impl Line {
 async fn is_cancelled(token: Option<&CancellationToken>) {
     match token {
         Some(token) => token.cancelled().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Stands in the line of all processes; ends when there is no room in it.
+async fn stands_outside(session: &str, ticket: Option<&(Outside<'_>, Ticket)>) {
+    match ticket {
+        Some((outside, ticket)) => outside.stand(session, ticket).await,
         None => std::future::pending().await,
     }
 }
@@ -204,12 +239,12 @@ mod tests {
     #[tokio::test]
     async fn the_newest_goes_on() {
         let queue = Arc::new(Queue::default());
-        let first = queue.enter("s", Patience::Waits(LONG)).await.unwrap();
+        let first = queue.enter("s", Patience::Waits(LONG), None).await.unwrap();
         let mut turns = tokio::task::JoinSet::new();
         for n in 0..4 {
             let queue = Arc::clone(&queue);
             turns.spawn(async move {
-                let place = queue.enter("s", Patience::Interrupts(LONG)).await;
+                let place = queue.enter("s", Patience::Interrupts(LONG), None).await;
                 (n, place.map(drop))
             });
             tokio::task::yield_now().await;
@@ -220,7 +255,10 @@ mod tests {
         ended.sort_unstable_by_key(|(n, _)| *n);
         let aside = Err(Turned::Aside);
         assert_eq!(ended, [(0, aside), (1, aside), (2, aside), (3, Ok(()))]);
-        let last = queue.enter("s", Patience::Interrupts(LONG)).await.unwrap();
+        let last = queue
+            .enter("s", Patience::Interrupts(LONG), None)
+            .await
+            .unwrap();
         assert!(!last.interruption().is_cancelled());
     }
 
@@ -228,11 +266,11 @@ mod tests {
     #[tokio::test]
     async fn somebody_always_goes_on() {
         let queue = Arc::new(Queue::default());
-        let first = queue.enter("s", Patience::Waits(LONG)).await.unwrap();
+        let first = queue.enter("s", Patience::Waits(LONG), None).await.unwrap();
         let enter = |patience| {
             let queue = Arc::clone(&queue);
             let mut alone = tokio::task::JoinSet::new();
-            alone.spawn(async move { queue.enter("s", patience).await.map(drop) });
+            alone.spawn(async move { queue.enter("s", patience, None).await.map(drop) });
             alone
         };
         let ended = async |mut alone: tokio::task::JoinSet<_>| {
@@ -250,10 +288,10 @@ mod tests {
         drop(first);
         assert_eq!(ended(newest).await, Ok(()));
 
-        let first = queue.enter("s", Patience::Waits(LONG)).await.unwrap();
+        let first = queue.enter("s", Patience::Waits(LONG), None).await.unwrap();
         let full: Vec<_> = (0..WAITING).map(|_| enter(Patience::Waits(LONG))).collect();
         tokio::task::yield_now().await;
-        let away = queue.enter("s", Patience::Interrupts(LONG)).await;
+        let away = queue.enter("s", Patience::Interrupts(LONG), None).await;
         assert_eq!(away.map(drop), Err(Turned::Away));
         assert!(!first.interruption().is_cancelled());
         for mut waiting in full {

@@ -100,7 +100,7 @@ impl Sessions {
         let (fence, row) = match acquired.await? {
             Acquired::Held { fence, row } | Acquired::Expired { fence, row } => (fence, row),
             // Another process works with it and knows better.
-            Acquired::Busy | Acquired::Missing => return Ok(()),
+            Acquired::Busy | Acquired::Full | Acquired::Missing => return Ok(()),
         };
         if row.version != loaded.version {
             return Err(SessionError::Conflict);

@@ -62,20 +62,18 @@ impl Sessions {
         if !shared.is_shared() || !shared.owners.owns(&location.name, &principal) {
             return Ok(None);
         }
-        let place = self.enter(location, self.patience()).await?;
-        let (floor, leased) = (shared.chains.floor(&location.name), Instant::now());
-        let (acquired, wrapped) = tokio::join!(
-            shared
-                .store
-                .acquire(&location.name, shared.holder, shared.limits.lease),
-            self.wrapped(location)
-        );
-        let (fence, row) = match acquired? {
+        let patience = self.patience();
+        let deadline = Instant::now() + patience.longest();
+        let mut place = self.enter(location, patience).await?;
+        let floor = shared.chains.floor(&location.name);
+        let (acquired, leased, wrapped) = self.ask_with_key(location, &mut place, deadline).await?;
+        let (fence, row) = match acquired {
             Acquired::Held { fence, row } => (fence, row),
             Acquired::Expired { fence, .. } => {
                 shared.store.free(&location.name, fence).await?;
                 return Ok(None);
             }
+            Acquired::Full => return Err(SessionError::Busy),
             Acquired::Busy | Acquired::Missing => return Ok(None),
         };
         let opened = match wrapped {
@@ -107,8 +105,40 @@ impl Sessions {
         }
     }
 
-    async fn enter(&self, location: &Location, patience: Patience) -> Result<Place, SessionError> {
-        let place = self.shared.queue.enter(&location.name, patience).await;
+    /// Asks for the lease and reads the wrapped key beside it. Says since when the lease is held at the
+    /// latest. A turn that may wait does so here: it stands in line by then, and must not lose its
+    /// place.
+    async fn ask_with_key(
+        &self,
+        location: &Location,
+        place: &mut Place,
+        deadline: Instant,
+    ) -> Result<(Acquired, Instant, Result<Option<Vec<u8>>, SessionError>), SessionError> {
+        let leased = Instant::now();
+        let (acquired, wrapped) = tokio::join!(self.ask(location, place), self.wrapped(location));
+        let acquired = acquired?;
+        if !matches!(acquired, Acquired::Busy) || place.ticket.is_none() {
+            return Ok((acquired, leased, wrapped));
+        }
+        match self.acquire_by(location, place, deadline).await? {
+            (Acquired::Busy, _) => Err(SessionError::Busy),
+            // It may have been set aside or wrapped anew meanwhile.
+            (acquired, leased) => Ok((acquired, leased, self.wrapped(location).await)),
+        }
+    }
+
+    /// Gets to the front of this process's line.
+    pub(super) async fn enter(
+        &self,
+        location: &Location,
+        patience: Patience,
+    ) -> Result<Place, SessionError> {
+        let outside = match patience {
+            Patience::Waits(longest) if !longest.is_zero() => self.outside(),
+            Patience::Interrupts(_) | Patience::Waits(_) => None,
+        };
+        let queue = &self.shared.queue;
+        let place = queue.enter(&location.name, patience, outside).await;
         place.map_err(|turned| match turned {
             Turned::Away => SessionError::Busy,
             Turned::Aside => SessionError::Interrupted,
@@ -137,9 +167,10 @@ impl Sessions {
         patience: Patience,
     ) -> Result<Turn, SessionError> {
         let deadline = Instant::now() + patience.longest();
-        let place = self.enter(&location, patience).await?;
+        let mut place = self.enter(&location, patience).await?;
         let floor = self.shared.chains.floor(&location.name);
-        let (fence, row, leased) = self.acquire(&location, patience, deadline).await?;
+        let acquired = self.acquire(&location, &mut place, patience, deadline);
+        let (fence, row, leased) = acquired.await?;
         let held = Held {
             fence,
             row,
@@ -202,23 +233,24 @@ impl Sessions {
         }
     }
 
-    /// Asks for the lease until it can be had, or has run out by then: [`Acquired::Busy`].
+    /// Asks for the lease until it can be had, or it is late: [`Acquired::Busy`]. Says since when it is held
+    /// at the latest.
     pub(super) async fn acquire_by(
         &self,
         location: &Location,
+        place: &mut Place,
         deadline: Instant,
-    ) -> Result<Acquired, SessionError> {
-        let Shared {
-            store,
-            holder,
-            limits,
-            ..
-        } = &*self.shared;
+    ) -> Result<(Acquired, Instant), SessionError> {
         let mut pause = ASK_AGAIN.0;
         loop {
-            let acquired = store.acquire(&location.name, *holder, limits.lease).await?;
-            if !matches!(acquired, Acquired::Busy) || Instant::now() + pause >= deadline {
-                return Ok(acquired);
+            let leased = Instant::now();
+            let acquired = self.ask(location, place).await?;
+            let is_busy = matches!(acquired, Acquired::Busy);
+            if !is_busy || Instant::now() + pause >= deadline {
+                if is_busy {
+                    self.leave(location, place).await;
+                }
+                return Ok((acquired, leased));
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(ASK_AGAIN.1);
@@ -229,6 +261,7 @@ impl Sessions {
     async fn acquire(
         &self,
         location: &Location,
+        place: &mut Place,
         patience: Patience,
         deadline: Instant,
     ) -> Result<(u64, Row, Instant), SessionError> {
@@ -238,32 +271,25 @@ impl Sessions {
             limits,
             ..
         } = &*self.shared;
-        let (name, mut pause) = (location.name.as_str(), ASK_AGAIN.0);
-        let mut leased = Instant::now();
-        let mut acquired = store.acquire(name, *holder, limits.lease).await?;
-        loop {
-            match acquired {
-                Acquired::Held { fence, row } => return Ok((fence, row, leased)),
-                Acquired::Missing => {
-                    return Err(SessionError::NotFound(self.absence(location).await?));
-                }
-                Acquired::Expired { fence, .. } => {
-                    store.free(name, fence).await?;
-                    return Err(SessionError::NotFound(Absence::Expired));
-                }
-                // Another process has it, and finds out at its next write or renewal.
-                Acquired::Busy if matches!(patience, Patience::Interrupts(_)) => {
-                    leased = Instant::now();
-                    acquired = store.seize(name, *holder, limits.lease).await?;
-                }
-                Acquired::Busy if Instant::now() + pause < deadline => {
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(ASK_AGAIN.1);
-                    leased = Instant::now();
-                    acquired = store.acquire(name, *holder, limits.lease).await?;
-                }
-                Acquired::Busy => return Err(SessionError::Busy),
+        let name = location.name.as_str();
+        let by = match patience {
+            Patience::Interrupts(_) => Instant::now(),
+            Patience::Waits(_) => deadline,
+        };
+        let (mut acquired, mut leased) = self.acquire_by(location, place, by).await?;
+        if let (Acquired::Busy, Patience::Interrupts(_)) = (&acquired, patience) {
+            // Another process has it, and finds out at its next write or renewal.
+            leased = Instant::now();
+            acquired = store.seize(name, *holder, limits.lease).await?;
+        }
+        match acquired {
+            Acquired::Held { fence, row } => Ok((fence, row, leased)),
+            Acquired::Missing => Err(SessionError::NotFound(self.absence(location).await?)),
+            Acquired::Expired { fence, .. } => {
+                store.free(name, fence).await?;
+                Err(SessionError::NotFound(Absence::Expired))
             }
+            Acquired::Busy | Acquired::Full => Err(SessionError::Busy),
         }
     }
 

@@ -5,33 +5,35 @@
 //! last written, and that is written with the row. The version, which is in the row, is what
 //! decides every commit; the fences only refuse a late holder sooner.
 
+mod row;
+#[cfg(test)]
+mod tests;
+
 use std::{collections::HashMap, ops::Bound, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use gatehouse_envelope::seal::Sealed;
 use parking_lot::Mutex;
-use redb::{ReadableTable, TableDefinition, TableError, WriteTransaction};
+use redb::{TableError, WriteTransaction};
 
-use super::{Acquired, Lease, Page, Row, SessionStore, StoreError, Write};
+use self::row::{SESSIONS, VERSIONS, decode, encode, swap};
+use super::{
+    Acquired, Lease, Page, Row, SessionStore, StoreError, Write,
+    line::{How, Line},
+};
 use crate::{
     clock::{Clock, later},
     registry::{Database, DatabaseError, Durable},
 };
-
-/// The first byte of every row of this version. After it: version, fence, holder (64 bits each,
-/// big-endian), expiry (64 bits, two's complement) and the sealed state.
-const FORMAT: u8 = 1;
-
-const SESSIONS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("sessions");
-/// The version of each row once more. A row that was put back from an older copy of the file
-/// differs from it. (Who puts both back, or the whole file, is found by the log's chain instead.)
-const VERSIONS: TableDefinition<'_, &str, u64> = TableDefinition::new("session_versions");
 
 /// One row for each session in redb, leases in memory.
 pub struct EmbeddedStore {
     database: Arc<Database>,
     clock: Arc<dyn Clock>,
     leases: Mutex<HashMap<String, Held>>,
+    /// Who waits for them. Locked under `leases` where both are.
+    lines: Mutex<HashMap<String, Line>>,
+    /// The greatest fence that was given.
+    newest: Mutex<u64>,
 }
 
 #[derive(Clone, Copy)]
@@ -48,7 +50,16 @@ impl EmbeddedStore {
             database,
             clock,
             leases: Mutex::default(),
+            lines: Mutex::default(),
+            newest: Mutex::default(),
         }
+    }
+
+    /// A fence that is greater than this one, and than all that were given.
+    fn fence_after(&self, fence: u64) -> u64 {
+        let mut newest = self.newest.lock();
+        *newest = fence.max(*newest).saturating_add(1);
+        *newest
     }
 
     /// Notes the lease of a holder that has written or is about to.
@@ -79,33 +90,72 @@ impl EmbeddedStore {
         }
     }
 
-    /// Takes the lease: by force even while another holds it.
+    /// Changes the line of a session, and forgets it when nobody stands in it.
+    fn line<T>(&self, id: &str, change: impl FnOnce(&mut Line) -> T) -> T {
+        let mut lines = self.lines.lock();
+        let line = lines.remove(id).unwrap_or_default();
+        let mut line = line.at(self.clock.utc_us());
+        let changed = change(&mut line);
+        if !line.is_empty() {
+            lines.insert(id.to_owned(), line);
+        }
+        changed
+    }
+
+    /// Whether a holder comes first, and if not, why it has to wait. Its place is given up if it may go.
+    fn comes_first(&self, id: &str, holder: u64, taken: bool, how: How) -> Option<Acquired> {
+        let now_us = self.clock.utc_us();
+        self.line(id, |line| match how {
+            How::Force => None,
+            How::Free => (taken || !line.is_empty()).then_some(Acquired::Busy),
+            How::InLine(turns) => {
+                let stand = line.bring(holder, turns, now_us);
+                if !taken && line.is_led_by(holder) {
+                    line.advance();
+                    return None;
+                }
+                Some(match stand {
+                    0 => Acquired::Full,
+                    _ => Acquired::Busy,
+                })
+            }
+        })
+    }
+
+    /// Takes the lease, if it may be taken.
     fn lease(
         &self,
         id: &str,
         holder: u64,
         ttl: Duration,
-        force: bool,
+        how: How,
     ) -> Result<Acquired, StoreError> {
         // The lease comes before the read, so that nobody writes in between without our noticing.
         let now_us = self.clock.utc_us();
-        let before = {
+        let mut held = {
             let mut leases = self.leases.lock();
             let before = leases.get(id).copied();
             let taken = |held: Held| held.holder != holder && held.until_us > now_us;
-            if !force && before.is_some_and(taken) {
-                return Ok(Acquired::Busy);
+            let taken = before.is_some_and(taken);
+            let fence = self.fence_after(before.map_or(0, |held| held.fence));
+            if let Some(waits) = self.comes_first(id, holder, taken, how) {
+                // A turn of the holder's that ended without saying so must not hold up those that
+                // come first.
+                if let Some(held) = leases.get_mut(id)
+                    && held.holder == holder
+                {
+                    (held.fence, held.holder, held.until_us) = (fence, 0, 0);
+                }
+                return Ok(waits);
             }
-            let fence = before.map_or(0, |held| held.fence) + 1;
-            leases.insert(
-                id.to_owned(),
-                Held {
-                    fence,
-                    holder,
-                    until_us: later(now_us, ttl),
-                },
-            );
-            before.map_or(0, |held| held.fence)
+            let until_us = later(now_us, ttl);
+            let held = Held {
+                fence,
+                holder,
+                until_us,
+            };
+            leases.insert(id.to_owned(), held);
+            held
         };
         let row = match self.load(id) {
             Ok(Some(row)) => Row {
@@ -117,15 +167,11 @@ impl EmbeddedStore {
                 return none.map(|_| Acquired::Missing);
             }
         };
-        let fence = before.max(row.fence) + 1;
-        self.hold(
-            id,
-            Held {
-                fence,
-                holder,
-                until_us: later(now_us, ttl),
-            },
-        );
+        if row.fence >= held.fence {
+            held.fence = self.fence_after(row.fence);
+            self.hold(id, held);
+        }
+        let fence = held.fence;
         if row.expires_us <= now_us {
             return Ok(Acquired::Expired { fence, row });
         }
@@ -192,67 +238,6 @@ fn failed(error: impl Into<DatabaseError>) -> StoreError {
     StoreError::Unavailable(Box::new(error.into()))
 }
 
-fn encode(version: u64, held: Held, write: &Write) -> Vec<u8> {
-    let holder = if write.lease == Lease::Free {
-        0
-    } else {
-        held.holder
-    };
-    let mut row = vec![FORMAT];
-    for number in [version, held.fence, holder] {
-        row.extend_from_slice(&number.to_be_bytes());
-    }
-    row.extend_from_slice(&write.expires_us.to_be_bytes());
-    row.extend_from_slice(write.sealed.as_bytes());
-    row
-}
-
-fn decode(row: &[u8], now_us: i64) -> Result<Row, StoreError> {
-    fn number<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8; 8], StoreError> {
-        let (number, rest) = bytes.split_first_chunk().ok_or(StoreError::Damaged)?;
-        *bytes = rest;
-        Ok(number)
-    }
-    let mut rest = match row.split_first() {
-        Some((&FORMAT, rest)) => rest,
-        None | Some((0, _)) => return Err(StoreError::Damaged),
-        Some(_) => return Err(StoreError::Newer),
-    };
-    Ok(Row {
-        version: u64::from_be_bytes(*number(&mut rest)?),
-        fence: u64::from_be_bytes(*number(&mut rest)?),
-        holder: u64::from_be_bytes(*number(&mut rest)?),
-        leased: false,
-        expires_us: i64::from_be_bytes(*number(&mut rest)?),
-        now_us,
-        sealed: Sealed::from_store(rest.to_vec()),
-    })
-}
-
-/// Writes a row and its version if the version there is `expected` (`None`: no row).
-fn swap(
-    transaction: &WriteTransaction,
-    id: &str,
-    expected: Option<u64>,
-    row: Option<(u64, &[u8])>,
-) -> Result<bool, redb::Error> {
-    let mut versions = transaction.open_table(VERSIONS)?;
-    let mut rows = transaction.open_table(SESSIONS)?;
-    let there = versions.get(id)?.map(|version| version.value());
-    // A row without a version, or the reverse, is damage, and is not written over.
-    if there != expected || rows.get(id)?.is_some() != expected.is_some() {
-        return Ok(false);
-    }
-    if let Some((version, row)) = row {
-        versions.insert(id, version)?;
-        rows.insert(id, row)?;
-    } else {
-        versions.remove(id)?;
-        rows.remove(id)?;
-    }
-    Ok(true)
-}
-
 #[async_trait]
 impl SessionStore for EmbeddedStore {
     async fn create(&self, id: &str, holder: u64, write: Write) -> Result<u64, StoreError> {
@@ -286,11 +271,29 @@ impl SessionStore for EmbeddedStore {
     }
 
     async fn acquire(&self, id: &str, holder: u64, ttl: Duration) -> Result<Acquired, StoreError> {
-        self.lease(id, holder, ttl, false)
+        self.lease(id, holder, ttl, How::Free)
     }
 
     async fn seize(&self, id: &str, holder: u64, ttl: Duration) -> Result<Acquired, StoreError> {
-        self.lease(id, holder, ttl, true)
+        self.lease(id, holder, ttl, How::Force)
+    }
+
+    async fn acquire_in_line(
+        &self,
+        id: &str,
+        holder: u64,
+        ttl: Duration,
+        turns: usize,
+    ) -> Result<Acquired, StoreError> {
+        self.lease(id, holder, ttl, How::InLine(turns))
+    }
+
+    async fn stand_in_line(&self, id: &str, holder: u64, turns: usize) -> Result<bool, StoreError> {
+        if self.load(id)?.is_none() {
+            return Ok(true);
+        }
+        let now_us = self.clock.utc_us();
+        Ok(self.line(id, |line| line.bring(holder, turns, now_us)) == turns)
     }
 
     async fn renew(&self, id: &str, fence: u64, ttl: Duration) -> Result<(), StoreError> {
@@ -386,6 +389,3 @@ impl SessionStore for EmbeddedStore {
         false
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -117,6 +117,20 @@ impl SessionStore for Faulty {
         self.inner.seize(id, holder, ttl).await
     }
 
+    async fn acquire_in_line(
+        &self,
+        id: &str,
+        holder: u64,
+        ttl: Duration,
+        turns: usize,
+    ) -> Result<Acquired, StoreError> {
+        self.inner.acquire_in_line(id, holder, ttl, turns).await
+    }
+
+    async fn stand_in_line(&self, id: &str, holder: u64, turns: usize) -> Result<bool, StoreError> {
+        self.inner.stand_in_line(id, holder, turns).await
+    }
+
     async fn renew(&self, id: &str, fence: u64, ttl: Duration) -> Result<(), StoreError> {
         let renews = |next: &mut Fault| matches!(next, Fault::Overtaken | Fault::Panics);
         match self.next.lock().take_if(renews) {

@@ -5,6 +5,7 @@ mod dynamodb;
 mod embedded;
 #[cfg(test)]
 pub(crate) mod faulty;
+mod line;
 mod redis;
 #[cfg(test)]
 pub(crate) mod suite;
@@ -18,6 +19,7 @@ pub use crate::registry::Durable;
 #[cfg(feature = "aws")]
 pub use dynamodb::DynamoStore;
 pub use embedded::EmbeddedStore;
+pub use line::{PLACES, STANDS};
 pub use redis::RedisStore;
 pub(super) use redis::let_go_ms;
 
@@ -80,7 +82,7 @@ pub struct Write {
 
 /// What an attempt to take the lease gave.
 pub enum Acquired {
-    /// Another holder has it.
+    /// Another holder has it, or others wait for it that came before.
     Busy,
     /// The session is past its end. The lease is taken all the same, for whoever sweeps up; anyone
     /// else frees it.
@@ -90,6 +92,8 @@ pub enum Acquired {
         /// The row as it is.
         row: Row,
     },
+    /// The same as [`Acquired::Busy`], and the line is full: there is no place left to wait in.
+    Full,
     /// The lease is taken.
     Held {
         /// The fence to commit with: greater than that of every lease before.
@@ -114,6 +118,13 @@ pub enum Acquired {
 ///
 /// A holder is a process. A process makes sure itself that its turns of one session do not overlap,
 /// and may take a lease over from itself: that of a turn which ended without saying so.
+///
+/// Turns of many processes wait for a session in one line, which the store keeps beside the lease: a
+/// place for each turn, in the order in which the store was told of them, [`PLACES`] at most. A place
+/// says which process it belongs to; which of its turns goes first is the process's own affair. So a
+/// process says how many of its turns wait, each time, and what was lost or said twice is put right
+/// by that. A place of which nothing was heard for [`STANDS`] is nobody's. The line decides who goes
+/// next and nothing else: that one turn at a time writes is a matter of leases and fences.
 #[async_trait]
 pub trait SessionStore: Send + Sync {
     /// Creates a row, at version 1 and under a new lease or none. Returns the fence.
@@ -122,11 +133,28 @@ pub trait SessionStore: Send + Sync {
     /// [`StoreError::Exists`] if there is a row: it is left as it is, whatever its age.
     async fn create(&self, id: &str, holder: u64, write: Write) -> Result<u64, StoreError>;
 
-    /// Takes the lease for `ttl` and reads.
+    /// Takes the lease for `ttl` and reads, if it is free and nobody stands in line for it.
     async fn acquire(&self, id: &str, holder: u64, ttl: Duration) -> Result<Acquired, StoreError>;
 
-    /// The same, but from whoever holds it: never [`Acquired::Busy`]. The holder before finds out at
-    /// its next write or renewal, which is refused.
+    /// The same for a holder of which `turns` turns wait, the one that asks among them: if the first place
+    /// is one of its own, or there is none. Otherwise all of them stand in line as far as there is
+    /// room, and those that stood there already keep their places. When the lease is taken the first place
+    /// is given up with it.
+    async fn acquire_in_line(
+        &self,
+        id: &str,
+        holder: u64,
+        ttl: Duration,
+        turns: usize,
+    ) -> Result<Acquired, StoreError>;
+
+    /// Has `turns` turns of a holder stand in line, and no more: those that stand there already keep their
+    /// places, as far as they are wanted. Says whether all of them have one; none is needed where there
+    /// is no such session.
+    async fn stand_in_line(&self, id: &str, holder: u64, turns: usize) -> Result<bool, StoreError>;
+
+    /// The same as [`SessionStore::acquire`], but from whoever holds it and ahead of all that wait: never
+    /// [`Acquired::Busy`]. The holder before finds out at its next write or renewal, which is refused.
     async fn seize(&self, id: &str, holder: u64, ttl: Duration) -> Result<Acquired, StoreError>;
 
     /// Makes a lease that is still the newest last until `ttl` after now.

@@ -1,5 +1,6 @@
 //! What every store must do, run on each backend.
 
+mod line;
 mod listing;
 
 use std::{sync::Arc, time::Duration};
@@ -22,6 +23,8 @@ const B: u64 = 2;
 pub(crate) trait Backend: Sync {
     /// The store, as one process sees it.
     fn store(&self) -> Arc<dyn SessionStore>;
+    /// The same, as another process sees it that works on it at the same time.
+    async fn other(&self) -> Arc<dyn SessionStore>;
     /// A second view of what is durable at this moment, as after a crash.
     async fn after_crash(&self) -> Arc<dyn SessionStore>;
     /// Makes time go by for the store: whatever was to last lasts that much less.
@@ -66,6 +69,7 @@ pub(crate) async fn run(backend: &dyn Backend) {
     whole_after_a_crash(backend).await;
     expiry_is_checked_on_read(backend).await;
     removed_for_good(backend).await;
+    line::run(backend).await;
     listing::listed_by_pages(backend).await;
     listing::ended_until_they_are_removed(backend).await;
 }

@@ -32,6 +32,15 @@ pub(super) struct Stores {
 
 impl Process {
     async fn new(settings: &crate::config::Redis, dir: &std::path::Path, name: &str) -> Self {
+        Self::with(settings, dir, name, limits()).await
+    }
+
+    pub(super) async fn with(
+        settings: &crate::config::Redis,
+        dir: &std::path::Path,
+        name: &str,
+        limits: Limits,
+    ) -> Self {
         let link = Arc::new(Link::open(settings).await.unwrap());
         let stores = Stores {
             store: Arc::new(RedisStore::new(link.clone())),
@@ -39,11 +48,22 @@ impl Process {
             blobs: Arc::new(RedisBlobs::new(link.clone())),
             index: Arc::new(RedisIndex::new(link)),
         };
-        Self::over(stores, now_us(), dir, name)
+        Self::over_with(stores, now_us(), dir, name, limits)
     }
 
     /// With the root key in `dir`, which all have to share, and an outbox called `name`.
+    #[cfg(feature = "aws")]
     pub(super) fn over(stores: Stores, now_us: i64, dir: &std::path::Path, name: &str) -> Self {
+        Self::over_with(stores, now_us, dir, name, limits())
+    }
+
+    fn over_with(
+        stores: Stores,
+        now_us: i64,
+        dir: &std::path::Path,
+        name: &str,
+        limits: Limits,
+    ) -> Self {
         let clock = Arc::new(TestClock::new(now_us));
         let root = Arc::new(FileKeys::open_or_create(&dir.join("keys/root")).unwrap());
         let policy = CachePolicy::default();
@@ -57,7 +77,7 @@ impl Process {
             keyring: Arc::new(keyring),
             journal: pages.clone(),
             clock,
-            limits: limits(),
+            limits,
             outbox: Some(dir.join(name)),
         });
         let sessions = sessions.unwrap();

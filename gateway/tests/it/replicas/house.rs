@@ -10,7 +10,7 @@ use gatehouse::admin::{Answer as Told, Request};
 use gatehouse::auth::NewCaller;
 use gatehouse_ledger::store::Dir;
 use gatehouse_ledger::trust::Trust;
-use gatehouse_ledger::verify::{Report, Verifier};
+use gatehouse_ledger::verify::{Report, Verdict, Verifier};
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -163,20 +163,41 @@ impl House {
         }
     }
 
+    /// How many turns stand in line for a session, as Redis has it.
+    pub(super) fn waiting(&self, reference: &str) -> usize {
+        let port = match &self.server {
+            #[cfg(feature = "aws")]
+            Server::DynamoDb(_) => panic!("only Redis is looked into"),
+            Server::Redis { port, .. } => *port,
+        };
+        let client = redis::Client::open(("127.0.0.1", port)).unwrap();
+        let mut server = client.get_connection().unwrap();
+        let pattern = format!("*:session:{reference}/*");
+        let keys: Vec<String> = redis::cmd("KEYS").arg(pattern).query(&mut server).unwrap();
+        let mut line = redis::cmd("HGET");
+        line.arg(&keys[0]).arg("line");
+        let line: Option<String> = line.query(&mut server).unwrap();
+        line.map_or(0, |line| line.split(' ').count())
+    }
+
     /// Sends a signal to one of them.
     pub(super) fn signal(&self, n: usize, signal: &str) {
         self.replicas[n].signal(signal);
     }
 
+    pub(super) fn kill(&self, n: usize) {
+        drop(self.replicas[n].process.lock().take());
+    }
+
     pub(super) async fn kill_and_restart(&self, n: usize) {
         let replica = &self.replicas[n];
-        drop(replica.process.lock().take());
+        self.kill(n);
         tokio::time::sleep(Duration::from_millis(200)).await;
         replica.start().await;
     }
 
     /// Stops all in order, and gives back what the logs together say.
-    pub(super) async fn close(self) -> (Report, Vec<Value>) {
+    pub(super) async fn close(self) -> Closed {
         for replica in &self.replicas {
             replica.stop().await;
         }
@@ -185,12 +206,51 @@ impl House {
         for replica in &self.replicas {
             copy(&replica.data.join("ledger"), &all.join("ledger"));
         }
-        let trust = std::fs::read_to_string(self.replicas[0].data.join("trust.policy")).unwrap();
-        let trust = Trust::parse(&trust).unwrap();
+        let trust = self.replicas[0].data.join("trust.policy");
+        let scan = scan(&all.join("ledger"), &trust);
+        let trust = Trust::parse(&std::fs::read_to_string(trust).unwrap()).unwrap();
         let log = Dir::new(all.join("ledger"));
-        let report = Verifier::new(Some(&trust)).verify(&log, |_| {});
-        (report, records(&all))
+        Closed {
+            report: Verifier::new(Some(&trust)).verify(&log, |_| {}),
+            records: records(&all),
+            scan,
+        }
     }
+}
+
+/// The logs of all replicas together.
+pub(super) struct Closed {
+    report: Report,
+    pub(super) records: Vec<Value>,
+    scan: Value,
+}
+
+impl Closed {
+    /// It verifies, and every control of the auditor's passes: each had something to test, and found
+    /// nothing.
+    pub(super) fn is_clean(&self) {
+        let (verdict, report) = (self.report.verdict(), &self.report);
+        let faults = (&report.faults, &report.doubts);
+        assert_eq!(verdict, Verdict::Holds, "{faults:?}");
+        let controls = self.scan["controls"].as_array().unwrap();
+        assert!(controls.len() > 10);
+        for control in controls {
+            assert_eq!(control["result"], "pass", "{control:#}");
+        }
+        assert_eq!(self.scan["exit"], 0);
+    }
+}
+
+/// What the auditor says, a program of its own that knows nothing of the gateway.
+fn scan(ledger: &Path, trust: &Path) -> Value {
+    let auditor = Path::new(env!("CARGO_BIN_EXE_gatehouse")).with_file_name("gatehouse-auditor");
+    let mut scan = Command::new(auditor);
+    scan.arg("scan").arg(ledger).arg("--trust").arg(trust);
+    let scanned = scan.arg("--json").output();
+    let scanned =
+        scanned.expect("cargo build -p gatehouse-auditor comes first, as in scripts/test.sh");
+    let told = String::from_utf8_lossy(&scanned.stderr);
+    serde_json::from_slice(&scanned.stdout).unwrap_or_else(|_| panic!("{told}"))
 }
 
 async fn exchange(address: SocketAddr, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
@@ -243,7 +303,7 @@ impl Replica {
             [sessions]
             {sessions}
             lease = "{}s"
-            wait = "10s"
+            wait = "30s"
 
             # Many share a disk here.
             [ledger]

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 
 use crate::gate::provider::spawn;
 use crate::streams::Speaks;
@@ -24,12 +25,16 @@ struct Sessions {
     under_way: BTreeMap<String, usize>,
     /// What each session's address is called.
     tokens: BTreeMap<String, String>,
+    /// The numbers of each session's turns, in the order in which they came.
+    turns: BTreeMap<String, Vec<usize>>,
     wrong: Vec<String>,
 }
 
 pub(super) struct Provider {
     pub(super) address: SocketAddr,
     sessions: Arc<Mutex<Sessions>>,
+    /// Answers that are held back go when they are told to.
+    told: Arc<Semaphore>,
 }
 
 impl Provider {
@@ -37,16 +42,32 @@ impl Provider {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let sessions = Arc::new(Mutex::new(Sessions::default()));
-        let all = Arc::clone(&sessions);
+        let told = Arc::new(Semaphore::new(0));
+        let (all, tells) = (Arc::clone(&sessions), Arc::clone(&told));
         spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let all = Arc::clone(&all);
+                let (all, tells) = (Arc::clone(&all), Arc::clone(&tells));
                 spawn(async move {
-                    let _gone = serve(stream, &all).await;
+                    let _gone = serve(stream, &all, &tells).await;
                 });
             }
         });
-        Self { address, sessions }
+        Self {
+            address,
+            sessions,
+            told,
+        }
+    }
+
+    /// Lets one answer go that is held back.
+    pub(super) fn tell(&self) {
+        self.told.add_permits(1);
+    }
+
+    /// The numbers of a session's turns, in the order in which they came.
+    pub(super) fn turns(&self, session: &str) -> Vec<usize> {
+        let sessions = self.sessions.lock();
+        sessions.turns.get(session).cloned().unwrap_or_default()
     }
 
     /// How many requests of a session are being answered.
@@ -82,6 +103,13 @@ impl Sessions {
         if known.or_insert_with(|| token.to_owned()) != token {
             self.wrong.push(format!("another token in {session}"));
         }
+        if let Some((_, rest)) = text.split_once("Turn ") {
+            let number = rest.split(' ').next().unwrap().parse().unwrap();
+            self.turns
+                .entry(session.to_owned())
+                .or_default()
+                .push(number);
+        }
         if text.contains("ann.") {
             self.wrong.push(format!("an address of {session} went out"));
         }
@@ -94,7 +122,11 @@ impl Sessions {
     }
 }
 
-async fn serve(mut stream: TcpStream, sessions: &Mutex<Sessions>) -> std::io::Result<()> {
+async fn serve(
+    mut stream: TcpStream,
+    sessions: &Mutex<Sessions>,
+    told: &Semaphore,
+) -> std::io::Result<()> {
     let mut buffer = Vec::new();
     loop {
         let Some(body) = read(&mut stream, &mut buffer).await? else {
@@ -105,6 +137,9 @@ async fn serve(mut stream: TcpStream, sessions: &Mutex<Sessions>) -> std::io::Re
         let session = text[start..].split(':').next().unwrap().to_owned();
         let token = token(&text);
         sessions.lock().begin(&session, &token, &text);
+        if text.contains("when told") {
+            told.acquire().await.unwrap().forget();
+        }
         let long = text.contains("slowly");
         tokio::time::sleep(if long { LONG } else { TIME }).await;
         sessions.lock().end(&session);

@@ -22,6 +22,11 @@ pub(super) fn earlier(mut item: Item, by: Duration) -> Option<Item> {
             changed = true;
         }
     }
+    if let Some(line) = text_of(&item, "lease_line") {
+        let line = crate::registry::redis_tests::time::earlier_line(&line, by_us);
+        let line = aws_sdk_dynamodb::types::AttributeValue::S(line);
+        item.insert("lease_line".to_owned(), line);
+    }
     if let Some(references) = item.get_mut("refs_m") {
         let mut moved = references.as_m().unwrap().clone();
         for at in moved.values_mut() {

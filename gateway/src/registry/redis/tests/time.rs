@@ -18,7 +18,10 @@ pub(super) fn advance(server: &mut Connection, by: Duration) {
     for key in keys {
         let kind = key.split(':').nth(2).unwrap().to_owned();
         match kind.as_str() {
-            "session" => fields(server, &key, &["expires", "lease_until"], by_us),
+            "session" => {
+                fields(server, &key, &["expires", "lease_until"], by_us);
+                line(server, &key, by_us);
+            }
             "ends" | "conversation" => scores(server, &key, by_us),
             "ended" => rows(server, &key, by_us),
             _ => {}
@@ -36,6 +39,25 @@ fn fields(server: &mut Connection, key: &str, names: &[&str], by_us: i64) {
         let mut by = cmd("HINCRBY");
         by.arg(key).arg(name).arg(-by_us).exec(server).unwrap();
     }
+}
+
+/// Those that stand in line for a session stand there so much less.
+fn line(server: &mut Connection, key: &str, by_us: i64) {
+    let line: Option<String> = cmd("HGET").arg(key).arg("line").query(server).unwrap();
+    if let Some(line) = line {
+        let line = earlier_line(&line, by_us);
+        let mut set = cmd("HSET");
+        set.arg(key).arg("line").arg(line).exec(server).unwrap();
+    }
+}
+
+/// A line as a store keeps it, so much earlier.
+pub(crate) fn earlier_line(line: &str, by_us: i64) -> String {
+    let places = line.split(' ').map(|place| {
+        let (holder, until_us) = place.split_once(':').unwrap();
+        format!("{holder}:{}", until_us.parse::<i64>().unwrap() - by_us)
+    });
+    places.collect::<Vec<_>>().join(" ")
 }
 
 fn scores(server: &mut Connection, key: &str, by_us: i64) {

@@ -12,6 +12,7 @@
 
 mod commit;
 mod large;
+mod line;
 mod listing;
 mod row;
 mod take;
@@ -32,7 +33,7 @@ use self::{
     take::nonce,
     watch::{Seen, Watch},
 };
-use super::{Acquired, Lease, Page, Row, SessionStore, StoreError, Write};
+use super::{Acquired, Lease, Page, Row, SessionStore, StoreError, Write, line::How};
 use crate::{
     clock::micros,
     registry::{AwsError, Change, DynamoLink, Item, Verb, Written, number, write_id},
@@ -101,13 +102,13 @@ impl DynamoStore {
     async fn change(
         &self,
         verb: Verb,
-        condition: &'static str,
+        condition: impl Into<String>,
         values: Vec<(&'static str, AttributeValue)>,
         repeats: bool,
     ) -> Result<Written, AwsError> {
         let change = Change {
             verb,
-            condition: Some(condition.to_owned()),
+            condition: Some(condition.into()),
             values,
             names: Vec::new(),
             repeats,
@@ -156,6 +157,7 @@ impl SessionStore for DynamoStore {
             },
             until_us: self.until_us(lease.1),
             lease_holder: holder,
+            line: None,
             write: write_id,
         };
         let put = self.put_row(id, stored).await;
@@ -164,11 +166,25 @@ impl SessionStore for DynamoStore {
     }
 
     async fn acquire(&self, id: &str, holder: u64, ttl: Duration) -> Result<Acquired, StoreError> {
-        self.take(id, holder, ttl, false).await
+        self.take(id, holder, ttl, How::Free).await
     }
 
     async fn seize(&self, id: &str, holder: u64, ttl: Duration) -> Result<Acquired, StoreError> {
-        self.take(id, holder, ttl, true).await
+        self.take(id, holder, ttl, How::Force).await
+    }
+
+    async fn acquire_in_line(
+        &self,
+        id: &str,
+        holder: u64,
+        ttl: Duration,
+        turns: usize,
+    ) -> Result<Acquired, StoreError> {
+        self.take(id, holder, ttl, How::InLine(turns)).await
+    }
+
+    async fn stand_in_line(&self, id: &str, holder: u64, turns: usize) -> Result<bool, StoreError> {
+        self.stand(id, holder, turns).await
     }
 
     async fn renew(&self, id: &str, fence: u64, ttl: Duration) -> Result<(), StoreError> {

@@ -35,6 +35,8 @@ pub(super) const LASTS: &str = "lease_us";
 pub(super) const UNTIL: &str = "lease_until_us";
 /// Counts its renewals.
 pub(super) const BEAT: &str = "lease_beat";
+/// Who waits for it, as [`Line`](super::super::line::Line) writes it; absent where nobody does.
+pub(super) const LINE: &str = "lease_line";
 
 /// The partition of a bucket of sessions.
 pub(super) fn partition_of(bucket: u32) -> String {
@@ -71,6 +73,8 @@ pub(super) struct Stored {
     pub(super) until_us: i64,
     /// 0 for nobody.
     pub(super) lease_holder: u64,
+    /// Who waits for it.
+    pub(super) line: Option<String>,
     /// Which write made it so, of those that change the row.
     pub(super) write: u64,
 }
@@ -123,6 +127,7 @@ impl Stored {
             lease,
             until_us: number_of(item, UNTIL)?,
             lease_holder: number_of(item, LEASE_HOLDER)?,
+            line: text_of(item, LINE),
             write: number_of(item, WRITE)?,
         })
     }

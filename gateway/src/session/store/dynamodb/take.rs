@@ -6,8 +6,12 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use gatehouse_envelope::random::{self, RandomError};
 
 use super::{
-    super::{Acquired, SessionStore, StoreError},
+    super::{
+        Acquired, SessionStore, StoreError,
+        line::{How, Line},
+    },
     DynamoStore,
+    line::{IF_UNCHANGED, Kept, seen_lease},
     row::{Stored, key, parts},
 };
 use crate::{
@@ -15,21 +19,21 @@ use crate::{
     registry::{Verb, Written, number},
 };
 
-/// Free, or the taker's own. Never taken twice by one attempt's second sending.
+/// Free, or the taker's own, and nobody waits. Never taken twice by one attempt's second sending.
 const IF_FREE: &str = "row_format = :one AND lease_nonce <> :nonce \
-                       AND (lease_holder = :zero OR lease_holder = :holder)";
+                       AND (lease_holder = :zero OR lease_holder = :holder) \
+                       AND attribute_not_exists(lease_line)";
 /// Whoever's it is.
 const IF_THERE: &str = "row_format = :one AND lease_nonce <> :nonce";
-/// As it was when it was seen to have run out.
-const IF_UNCHANGED: &str = "row_format = :one AND lease_no = :seen_lease \
-                            AND lease_nonce = :seen_nonce AND lease_beat = :seen_beat";
 const TAKE: &str = "SET lease_no = lease_no + :one, lease_nonce = :nonce, lease_holder = :holder, \
                     lease_us = :lasts, lease_until_us = :until, lease_beat = :zero";
+/// How often a lease is looked at again that others change at the same time.
+const ATTEMPTS: u32 = 16;
 
 /// What an attempt to take a lease came to.
 enum Take {
     Taken(Stored),
-    /// Somebody else has it.
+    /// Somebody else has it, or comes first.
     Others(Stored),
     Missing,
 }
@@ -43,14 +47,44 @@ struct Taker<'a> {
     nonce: u32,
 }
 
+/// What there is to do where a lease is not simply free.
+enum Step {
+    /// It may be taken, and the line is this then.
+    Take(Line),
+    /// Others come first. So many of the taker's turns stand in line, which is this then; `true`: the
+    /// lease is one that the taker's own earlier turn has left behind.
+    Wait(usize, Line, bool),
+}
+
+impl Taker<'_> {
+    fn step(&self, stored: &Stored, is_over: bool, how: How, now_us: i64) -> Step {
+        let is_own = stored.lease_holder == self.holder;
+        let is_free = stored.lease_holder == 0 || is_own || is_over;
+        let mut line = stored.line(now_us);
+        match how {
+            How::Force => Step::Take(line),
+            How::Free if is_free && line.is_empty() => Step::Take(line),
+            How::Free => Step::Wait(0, line, is_own),
+            How::InLine(turns) => {
+                let stand = line.bring(self.holder, turns, now_us);
+                if is_free && line.is_led_by(self.holder) {
+                    line.advance();
+                    return Step::Take(line);
+                }
+                Step::Wait(stand, line, is_own)
+            }
+        }
+    }
+}
+
 impl DynamoStore {
-    /// Takes a lease for a holder, `by_force` from whoever has it.
+    /// Takes a lease for a holder, if it may.
     pub(super) async fn take(
         &self,
         id: &str,
         holder: u64,
         ttl: Duration,
-        by_force: bool,
+        how: How,
     ) -> Result<Acquired, StoreError> {
         let taker = Taker {
             id,
@@ -58,38 +92,64 @@ impl DynamoStore {
             ttl,
             nonce: nonce()?,
         };
-        let condition = if by_force { IF_THERE } else { IF_FREE };
-        let mut take = self.try_take(&taker, condition, Vec::new()).await?;
-        if let Take::Others(stored) = &take
-            && self.is_over(id, stored)
-        {
-            let (lease, nonce) = parts(stored.lease.fence);
-            let seen = vec![
-                (":seen_lease", number(lease)),
-                (":seen_nonce", number(nonce)),
-                (":seen_beat", number(stored.lease.beat)),
-            ];
-            take = self.try_take(&taker, IF_UNCHANGED, seen).await?;
-        }
-        match take {
-            Take::Missing => Ok(Acquired::Missing),
-            Take::Others(_) => Ok(Acquired::Busy),
-            Take::Taken(stored) => {
-                let (fence, until_us) = (stored.lease.fence, stored.until_us);
-                match self.lengthen(id, fence, until_us, ttl).await {
-                    Ok(()) => self.taken(id, stored).await,
-                    Err(StoreError::Conflict) => Ok(Acquired::Busy),
-                    Err(error) => Err(error),
+        let condition = match how {
+            How::Force => IF_THERE,
+            How::Free | How::InLine(_) => IF_FREE,
+        };
+        // Most of the time this is all that has to be asked.
+        let mut take = self
+            .try_take(&taker, condition.to_owned(), Vec::new(), None)
+            .await?;
+        for _attempt in 0..ATTEMPTS {
+            let stored = match take {
+                Take::Missing => return Ok(Acquired::Missing),
+                Take::Taken(stored) => return self.taken_whole(&taker, stored).await,
+                Take::Others(stored) => stored,
+            };
+            let is_over = self.is_over(id, &stored);
+            match taker.step(&stored, is_over, how, self.link.now_us()) {
+                Step::Take(line) => {
+                    let (unchanged, mut seen) = stored.if_line_is();
+                    seen.extend(seen_lease(&stored));
+                    let condition = format!("{IF_UNCHANGED} AND {unchanged}");
+                    take = self
+                        .try_take(&taker, condition, seen, Some((&stored, line)))
+                        .await?;
+                }
+                Step::Wait(stand, line, left_behind) => {
+                    let kept = match left_behind {
+                        true => self.give_back(id, &stored, &line).await?,
+                        false => self.keep_line(id, &stored, &line).await?,
+                    };
+                    match kept {
+                        Kept::Missing => return Ok(Acquired::Missing),
+                        Kept::Changed(stored) => take = Take::Others(stored),
+                        Kept::Done if stand == 0 && how != How::Free => return Ok(Acquired::Full),
+                        Kept::Done => return Ok(Acquired::Busy),
+                    }
                 }
             }
+        }
+        // So many are at it that asking again later is better.
+        Ok(Acquired::Busy)
+    }
+
+    /// A lease that was just taken, at its whole length.
+    async fn taken_whole(&self, taker: &Taker<'_>, stored: Stored) -> Result<Acquired, StoreError> {
+        let (fence, until_us) = (stored.lease.fence, stored.until_us);
+        match self.lengthen(taker.id, fence, until_us, taker.ttl).await {
+            Ok(()) => self.taken(taker.id, stored).await,
+            Err(StoreError::Conflict) => Ok(Acquired::Busy),
+            Err(error) => Err(error),
         }
     }
 
     async fn try_take(
         &self,
         taker: &Taker<'_>,
-        condition: &'static str,
+        condition: String,
         mut values: Vec<(&'static str, AttributeValue)>,
+        line: Option<(&Stored, Line)>,
     ) -> Result<Take, StoreError> {
         values.extend([
             (":one", number(1)),
@@ -99,9 +159,13 @@ impl DynamoStore {
             (":lasts", number(micros(taker.ttl))),
             (":until", number(self.until_us(taker.ttl))),
         ]);
+        let mut expression = TAKE.to_owned();
+        if let Some((stored, line)) = line {
+            expression.push_str(&stored.set_line(&line, &mut values));
+        }
         let verb = Verb::Update {
             key: key(taker.id),
-            expression: TAKE.to_owned(),
+            expression,
             shown: true,
         };
         match self.change(verb, condition, values, true).await? {

@@ -45,6 +45,10 @@ impl Backend for Watched {
         self.store.clone()
     }
 
+    async fn other(&self) -> Arc<dyn SessionStore> {
+        open(&self.table, &self.table.settings()).await
+    }
+
     /// An emulator keeps nothing over a crash of its own; what a gateway leaves in a crash of its
     /// own is what another finds over connections of its own.
     async fn after_crash(&self) -> Arc<dyn SessionStore> {

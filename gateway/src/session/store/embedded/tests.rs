@@ -1,6 +1,8 @@
 use std::path::{Path, PathBuf};
 
-use super::*;
+use gatehouse_envelope::seal::Sealed;
+
+use super::{row::FORMAT, *};
 use crate::{
     clock::TestClock,
     session::store::suite::{self, Backend},
@@ -34,6 +36,11 @@ fn open(path: &Path, clock: &Arc<TestClock>) -> Arc<EmbeddedStore> {
 impl Backend for Embedded {
     fn store(&self) -> Arc<dyn SessionStore> {
         self.store.clone()
+    }
+
+    /// No other process can have the file open.
+    async fn other(&self) -> Arc<dyn SessionStore> {
+        self.store()
     }
 
     /// A copy of the file as it is on the disk, while the process still has it open.

@@ -8,6 +8,7 @@
 --   lease         the newest lease's fence, or its counter and '-' once it has been given back
 --   lease_holder  who has it
 --   lease_until   until when, in microseconds since 1970
+--   line          who waits for it (line.lua); absent where nobody does
 -- A fence is 'counter:nonce'. The nonce is the taker's: two takers of one counter, on either side of a
 -- fail-over, have different fences.
 local function counter_of(fence)

@@ -13,7 +13,9 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use gatehouse_envelope::{random, seal::Sealed};
 
-use super::{Acquired, Durable, Lease, Page, Row, SessionStore, StoreError, Write};
+use super::{
+    Acquired, Durable, Lease, PLACES, Page, Row, STANDS, SessionStore, StoreError, Write, line::How,
+};
 use crate::{
     clock::micros,
     registry::{Call, Field, Link, LinkError, Script, bucket, tag},
@@ -35,14 +37,15 @@ pub struct RedisStore {
     read: Script,
     remove: Script,
     renew: Script,
+    stand: Script,
 }
 
 macro_rules! script {
-    ($file:literal) => {
+    ($($file:literal),+) => {
         Script::new(concat!(
             include_str!("../../../registry/redis/clock.lua"),
             include_str!("lease.lua"),
-            include_str!($file)
+            $(include_str!($file)),+
         ))
     };
 }
@@ -52,7 +55,7 @@ impl RedisStore {
     pub fn new(link: Arc<Link>) -> Self {
         Self {
             link,
-            acquire: script!("acquire.lua"),
+            acquire: script!("line.lua", "acquire.lua"),
             commit: script!("commit.lua"),
             create: script!("create.lua"),
             ended: script!("ended.lua"),
@@ -60,6 +63,7 @@ impl RedisStore {
             read: script!("read.lua"),
             remove: script!("remove.lua"),
             renew: script!("renew.lua"),
+            stand: script!("line.lua", "stand.lua"),
         }
     }
 
@@ -86,18 +90,29 @@ impl RedisStore {
         id: &str,
         holder: u64,
         ttl: Duration,
-        how: &str,
+        how: How,
     ) -> Result<Acquired, StoreError> {
+        let (how, turns) = match how {
+            How::Free => ("", 0),
+            How::Force => ("force", 0),
+            How::InLine(turns) => ("line", turns),
+        };
         let call = Call::new(&self.acquire, vec![self.session(id)])
             .number(nonce()?)
             .number(holder)
             .number(micros(ttl))
             .arg(how)
-            // A holder takes over from itself.
+            .number(turns)
+            .number(PLACES)
+            .number(micros(STANDS))
+            // By its nonce it knows what it has taken.
             .repeats();
         let answer = self.run(&call).await?;
         match answer.word.as_slice() {
-            b"busy" => Ok(Acquired::Busy),
+            b"busy" => match answer.places()? {
+                0 if turns > 0 => Ok(Acquired::Full),
+                _ => Ok(Acquired::Busy),
+            },
             b"missing" => Ok(Acquired::Missing),
             _ => {
                 let (lease, row) = answer.row()?;
@@ -142,6 +157,12 @@ struct Answer {
 }
 
 impl Answer {
+    /// How many turns of the holder stand in line.
+    fn places(self) -> Result<usize, StoreError> {
+        let places = self.fields.into_iter().next().flatten();
+        Ok(number(places).ok_or(LinkError::Unexpected)?)
+    }
+
     /// The fence of the lease that runs, as it was written, and the row.
     fn row(self) -> Result<(Vec<u8>, Row), StoreError> {
         let Ok([lease, now, version, fence_of_row, holder, expires, state]) =
@@ -223,11 +244,32 @@ impl SessionStore for RedisStore {
     }
 
     async fn acquire(&self, id: &str, holder: u64, ttl: Duration) -> Result<Acquired, StoreError> {
-        self.take(id, holder, ttl, "").await
+        self.take(id, holder, ttl, How::Free).await
     }
 
     async fn seize(&self, id: &str, holder: u64, ttl: Duration) -> Result<Acquired, StoreError> {
-        self.take(id, holder, ttl, "force").await
+        self.take(id, holder, ttl, How::Force).await
+    }
+
+    async fn acquire_in_line(
+        &self,
+        id: &str,
+        holder: u64,
+        ttl: Duration,
+        turns: usize,
+    ) -> Result<Acquired, StoreError> {
+        self.take(id, holder, ttl, How::InLine(turns)).await
+    }
+
+    async fn stand_in_line(&self, id: &str, holder: u64, turns: usize) -> Result<bool, StoreError> {
+        let call = Call::new(&self.stand, vec![self.session(id)])
+            .number(holder)
+            .number(turns)
+            .number(PLACES)
+            .number(micros(STANDS))
+            .repeats();
+        let answer = self.run(&call).await?;
+        Ok(answer.word == b"missing" || answer.places()? == turns)
     }
 
     async fn renew(&self, id: &str, fence: u64, ttl: Duration) -> Result<(), StoreError> {
