@@ -4,7 +4,7 @@
 //! context that says what the key is for; the context stands in CloudTrail in the clear. What KMS says
 //! in the clear comes over TLS into [`Secret`]; the SDK's own buffers on the way there are not wiped.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use async_trait::async_trait;
 use aws_config::SdkConfig;
@@ -21,6 +21,32 @@ use crate::{aws::kms::failure, secret::Secret};
 /// The first byte of every key that is wrapped here.
 const VERSION: u8 = 1;
 
+/// What KMS can be asked to do with a root key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KmsCall {
+    /// To open a tenant's key.
+    Decrypt,
+    /// To wrap one that was made elsewhere.
+    Encrypt,
+    /// To make one.
+    GenerateDataKey,
+    /// To wrap one anew that is under an earlier root key.
+    ReEncrypt,
+}
+
+/// Is told of every call to KMS about a tenant's key, when it has ended.
+pub trait KmsWatch: Send + Sync {
+    /// KMS was asked this about the key of `context`, with the root key `root` (an ARN), and failed so if
+    /// it did. Waits for nothing.
+    fn called(
+        &self,
+        call: KmsCall,
+        root: &str,
+        context: &KeyContext<'_>,
+        failed: Option<&KeyError>,
+    );
+}
+
 /// A root key in AWS KMS, and those before it that wrapped keys may still be under.
 ///
 /// A wrapped key is the version byte, the length of the KMS key's ARN (16 bits, big-endian), the ARN,
@@ -31,6 +57,7 @@ pub struct KmsKeys {
     client: Client,
     current: String,
     previous: Vec<String>,
+    watch: Option<Arc<dyn KmsWatch>>,
 }
 
 impl KmsKeys {
@@ -55,7 +82,31 @@ impl KmsKeys {
             client,
             current,
             previous: older,
+            watch: None,
         })
+    }
+
+    /// The same, with somebody who is told of every call.
+    #[must_use]
+    pub fn watched(self, watch: Arc<dyn KmsWatch>) -> Self {
+        Self {
+            watch: Some(watch),
+            ..self
+        }
+    }
+
+    /// Tells what came of a call.
+    fn told<T>(
+        &self,
+        call: KmsCall,
+        root: &str,
+        context: &KeyContext<'_>,
+        came: Result<T, KeyError>,
+    ) -> Result<T, KeyError> {
+        if let Some(watch) = &self.watch {
+            watch.called(call, root, context, came.as_ref().err());
+        }
+        came
     }
 
     /// Whether it says of itself that it is wrapped under one of these keys. Nobody is asked.
@@ -75,7 +126,8 @@ impl KmsKeys {
             .key_id(&self.current)
             .plaintext(Blob::new(key.expose().as_slice()))
             .set_encryption_context(Some(encryption_context(context)));
-        let done = asked.send().await.map_err(|error| failure(&error))?;
+        let came = asked.send().await.map_err(|error| failure(&error));
+        let done = self.told(KmsCall::Encrypt, &self.current, context, came)?;
         self.stored(done.ciphertext_blob, done.key_id.as_deref())
     }
 
@@ -125,7 +177,8 @@ impl KeyProvider for KmsKeys {
             .key_id(&self.current)
             .key_spec(DataKeySpec::Aes256)
             .set_encryption_context(Some(encryption_context(context)));
-        let made = asked.send().await.map_err(|error| failure(&error))?;
+        let came = asked.send().await.map_err(|error| failure(&error));
+        let made = self.told(KmsCall::GenerateDataKey, &self.current, context, came)?;
         Ok(GeneratedKey {
             key: secret(made.plaintext)?,
             wrapped: self.stored(made.ciphertext_blob, made.key_id.as_deref())?,
@@ -144,7 +197,8 @@ impl KeyProvider for KmsKeys {
             .key_id(key)
             .ciphertext_blob(Blob::new(blob))
             .set_encryption_context(Some(encryption_context(context)));
-        let opened = asked.send().await.map_err(|error| failure(&error))?;
+        let came = asked.send().await.map_err(|error| failure(&error));
+        let opened = self.told(KmsCall::Decrypt, key, context, came)?;
         let opened_key = secret(opened.plaintext)?;
         if opened.key_id.as_deref() != Some(key) {
             return Err(KeyError::Damaged);
@@ -170,7 +224,8 @@ impl KeyProvider for KmsKeys {
             .set_source_encryption_context(Some(encryption_context(context)))
             .destination_key_id(&self.current)
             .set_destination_encryption_context(Some(encryption_context(context)));
-        let done = asked.send().await.map_err(|error| failure(&error))?;
+        let came = asked.send().await.map_err(|error| failure(&error));
+        let done = self.told(KmsCall::ReEncrypt, key, context, came)?;
         let stored = self.stored(done.ciphertext_blob, done.key_id.as_deref())?;
         Ok(Some(stored))
     }

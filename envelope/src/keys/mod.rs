@@ -17,7 +17,7 @@ use async_trait::async_trait;
 
 pub use file::FileKeys;
 #[cfg(feature = "aws")]
-pub use kms::KmsKeys;
+pub use kms::{KmsCall, KmsKeys, KmsWatch};
 #[cfg(feature = "aws")]
 pub use moved::MovedKeys;
 pub use session::SessionKeys;

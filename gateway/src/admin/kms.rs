@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gatehouse_envelope::{
     aws::{self, Access},
-    keys::{FileKeys, KeyProvider, KmsKeys, MovedKeys},
+    keys::{FileKeys, KeyProvider, KmsKeys, KmsWatch, MovedKeys},
     sign::KmsSigner,
 };
 
@@ -22,10 +22,15 @@ fn access(kms: &Kms) -> Access {
 }
 
 /// The root key. It is never made here, so there is nothing to be careful about at the first start.
-pub(super) async fn root(kms: &Kms) -> Result<Arc<dyn KeyProvider>, OfficeError> {
+/// What it is asked is told to `watch`.
+pub(super) async fn root(
+    kms: &Kms,
+    watch: Arc<dyn KmsWatch>,
+) -> Result<Arc<dyn KeyProvider>, OfficeError> {
     let config = aws::config(&access(kms)).await;
     let keys = KmsKeys::open(&config, &kms.key_id, &kms.previous).await;
     let keys = keys.map_err(OfficeError::of("keys.key_id"))?;
+    let keys = keys.watched(watch);
     let mut files: Option<FileKeys> = None;
     for path in &kms.previous_files {
         let file = FileKeys::open(path);

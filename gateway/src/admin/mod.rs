@@ -10,6 +10,8 @@ mod desk;
 mod health;
 #[cfg(feature = "aws")]
 mod kms;
+#[cfg(feature = "aws")]
+mod kms_uses;
 mod log_store;
 mod office;
 mod protocol;

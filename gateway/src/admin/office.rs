@@ -115,6 +115,8 @@ impl Office {
                 backends: vault.backends,
                 sessions: sessions.clone(),
                 book: book.clone(),
+                #[cfg(feature = "aws")]
+                kms: vault.kms,
             },
             keyring: vault.keyring,
             callers: vault.callers,
@@ -179,6 +181,8 @@ pub struct Files {
     backends: Backends,
     sessions: Sessions,
     book: Book,
+    #[cfg(feature = "aws")]
+    kms: super::kms_uses::KmsUses,
 }
 
 impl Files {
@@ -190,6 +194,8 @@ impl Files {
         let mut watch = Watch::default();
         loop {
             tokio::time::sleep(TEND).await;
+            #[cfg(feature = "aws")]
+            self.kms.tell(&self.book, false);
             self.book.pay();
             let log = self.book.ledger().condition();
             if stall.is_to_be_told(log.stalled, tokio::time::Instant::now()) {
@@ -220,6 +226,8 @@ impl Files {
     /// Ends the log, once everything in the database is on the disk: recovery counts on that. If the
     /// database is behind, the log is left as a crash would leave it, and the next start does the rest.
     pub async fn close(&self) -> Result<(), OfficeError> {
+        #[cfg(feature = "aws")]
+        self.kms.tell(&self.book, true);
         let deadline = tokio::time::Instant::now() + LAST_TRIES;
         while self.book.pay() > 0 && tokio::time::Instant::now() < deadline {
             tokio::time::sleep(TEND).await;

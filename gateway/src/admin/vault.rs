@@ -24,6 +24,9 @@ pub(super) struct Vault {
     pub(super) backends: Backends,
     pub(super) keyring: Arc<Keyring>,
     pub(super) callers: Arc<CallerKeys>,
+    /// What KMS was asked for so far, and the log does not say yet.
+    #[cfg(feature = "aws")]
+    pub(super) kms: super::kms_uses::KmsUses,
 }
 
 impl Vault {
@@ -38,7 +41,15 @@ impl Vault {
         if is_emptied(data, &*registry).await? {
             tracing::warn!("{EMPTIED}");
         }
-        let (root, named) = root_key(config, &*registry).await?;
+        #[cfg(feature = "aws")]
+        let kms = super::kms_uses::KmsUses::default();
+        let root = root_key(
+            config,
+            &*registry,
+            #[cfg(feature = "aws")]
+            &kms,
+        );
+        let (root, named) = root.await?;
         let policy = CachePolicy {
             max_age: config.keys.cache_age,
             max_age_new: config.keys.cache_age_new,
@@ -59,6 +70,8 @@ impl Vault {
             backends,
             keyring,
             callers,
+            #[cfg(feature = "aws")]
+            kms,
         })
     }
 
@@ -131,10 +144,14 @@ async fn is_emptied(data: &Path, registry: &dyn Registry) -> Result<bool, Office
 async fn root_key(
     config: &Config,
     registry: &dyn Registry,
+    #[cfg(feature = "aws")] uses: &super::kms_uses::KmsUses,
 ) -> Result<(Arc<dyn KeyProvider>, &'static str), OfficeError> {
     match &config.keys.root {
         #[cfg(feature = "aws")]
-        RootKey::AwsKms(kms) => Ok((super::kms::root(kms).await?, "keys.key_id")),
+        RootKey::AwsKms(kms) => {
+            let root = super::kms::root(kms, Arc::new(uses.clone())).await?;
+            Ok((root, "keys.key_id"))
+        }
         RootKey::File { previous } => {
             let mut root = root_file(&config.data_dir.join("keys/root"), registry).await?;
             for path in previous {

@@ -25,6 +25,8 @@ pub use exchange::{
     Usage,
 };
 pub use gatehouse_ledger::event::Event;
+#[cfg(feature = "aws")]
+pub use operation::KmsUse;
 pub use operation::{AdminAction, AdminChange, AuthDeny, ConfigSnapshot, PolicyLoad};
 pub use owed::Later;
 pub use parts::{BuildError, Link, Source, StateKey, Subject, Who};

@@ -145,3 +145,46 @@ impl AdminChange<'_> {
         draft.finish()
     }
 }
+
+/// `kms.datakey`, `kms.decrypt`, `kms.encrypt`, `kms.reencrypt`: KMS was asked to make, open or wrap a
+/// tenant's key. One record stands for all that was the same within a window: while KMS gives no key, anyone
+/// who may call can cause them.
+#[cfg(feature = "aws")]
+pub struct KmsUse<'a> {
+    /// What it was asked: the kind of the record.
+    pub kind: &'static str,
+    /// The root key, an ARN.
+    pub root: &'a str,
+    /// Whose key.
+    pub tenant: &'a str,
+    /// Which of the tenant's keys, counted from 1.
+    pub epoch: u32,
+    /// Why there was no key, from a closed list; `None`: it was done.
+    pub failed: Option<&'static str>,
+    /// How often.
+    pub count: u64,
+    /// The length of the window in microseconds.
+    pub window_us: u64,
+}
+
+#[cfg(feature = "aws")]
+impl KmsUse<'_> {
+    /// The event.
+    ///
+    /// # Errors
+    /// A value that no record may hold.
+    pub fn build(&self) -> Result<Event, BuildError> {
+        let mut draft = Draft::new(self.kind);
+        draft.word("target", self.root);
+        draft.word("tenant", self.tenant);
+        draft.put().integer("epoch", u64::from(self.epoch));
+        if let Some(failed) = self.failed {
+            draft.word("reason", failed);
+        }
+        draft
+            .put()
+            .integer("n", self.count)
+            .integer("window_us", self.window_us);
+        draft.finish()
+    }
+}

@@ -278,6 +278,28 @@ async fn a_gateway_whose_keys_are_all_in_kms() {
     let records = holds(&house.data());
     let actions = actions(&records);
     assert_eq!(actions, ["key.create", "keys.rewrap", "keys.rotate"]);
+    // Every call to KMS about a tenant's key is in the log, those that failed too.
+    for (kind, operation) in [
+        ("kms.datakey", "GenerateDataKey"),
+        ("kms.decrypt", "Decrypt"),
+    ] {
+        let uses = records.iter().filter(|it| it["kind"] == kind);
+        let uses: Vec<_> = uses.collect();
+        let of_all = uses.iter().map(|it| it["n"].as_u64().unwrap());
+        let asked = u64::try_from(house.front.count(operation)).unwrap();
+        assert_eq!(of_all.sum::<u64>(), asked, "{kind}");
+        assert!(uses.len() <= usize::try_from(asked).unwrap());
+        assert!(uses.iter().all(|it| it["target"] == root));
+        for reason in ["disabled", "throttled", "unreachable"] {
+            assert!(uses.iter().any(|it| it["reason"] == reason), "{reason}");
+        }
+        let tenants = ["_gateway", "default"];
+        let told = |tenant: &&str| {
+            let done = |it: &&&Value| it["tenant"] == *tenant && it["reason"].is_null();
+            uses.iter().any(|it| done(&it) && it["epoch"] == 1)
+        };
+        assert!(tenants.iter().all(told), "{kind}");
+    }
     assert!(
         house.front.count("Sign") >= 2,
         "a certificate for each stream"

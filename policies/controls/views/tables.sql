@@ -20,7 +20,7 @@ CREATE TABLE records (
   use_cache_write_tokens BIGINT, use_reasoning_tokens BIGINT, use_cost_uusd BIGINT,
   reply_visited BIGINT, reply_unresolved BIGINT, up_h TEXT, duration_us BIGINT,
   code TEXT, blame TEXT, label TEXT, rule TEXT, exp_us BIGINT, missing BIGINT,
-  reason TEXT, n BIGINT, window_us BIGINT, name TEXT, rules TEXT, version TEXT,
+  reason TEXT, n BIGINT, window_us BIGINT, epoch BIGINT, name TEXT, rules TEXT, version TEXT,
   action TEXT, target TEXT, state TEXT, cut BIGINT, deployment TEXT, mode TEXT,
   waiting BIGINT, refused BIGINT, unlogged BIGINT, limit_us BIGINT, continuity TEXT, absent_reason TEXT, absent_session TEXT, absent_owner TEXT,
   change_from TEXT, change_to TEXT, change_mark TEXT, change_version BIGINT, change_n BIGINT, change_bytes BIGINT,
