@@ -1,5 +1,6 @@
 //! The verifier: no input makes it panic, and a log of which one object was changed holds only if
-//! its records are the same. The first byte of the input says what the rest replaces.
+//! its records are the same; so does one session shown alone. The first byte of the input says what
+//! the rest replaces.
 #![no_main]
 
 use std::{collections::BTreeMap, path::Path, sync::LazyLock};
@@ -7,6 +8,7 @@ use std::{collections::BTreeMap, path::Path, sync::LazyLock};
 use gatehouse_ledger::{
     cert::Certificate,
     cosign::WitnessKey,
+    disclose::{self, Proof, disclose},
     event::Event,
     names::{self, Name},
     note::Note,
@@ -48,6 +50,17 @@ static LOG: LazyLock<Log> = LazyLock::new(|| {
     }
 });
 
+/// One session of it, shown alone.
+static SHOWN: LazyLock<BTreeMap<String, Vec<u8>>> = LazyLock::new(|| {
+    let (mut shown, log) = (BTreeMap::new(), Memory::with(LOG.objects.clone()));
+    disclose(&log, &LOG.trust, "s_1", &mut |name, bytes| {
+        shown.insert(name.to_owned(), bytes.to_vec());
+        Ok(())
+    })
+    .expect("the session is there");
+    shown
+});
+
 fuzz_target!(|input: &[u8]| {
     let Some((what, bytes)) = input.split_first() else {
         return;
@@ -55,6 +68,7 @@ fuzz_target!(|input: &[u8]| {
     let names: Vec<&String> = LOG.objects.keys().collect();
     match usize::from(*what) {
         0 => other_readers(bytes),
+        255 => show(bytes),
         n if n <= names.len() => check(names[n - 1], bytes.to_vec()),
         n => check(names[n % names.len()], pack(bytes)),
     }
@@ -78,6 +92,22 @@ fn check(name: &str, bytes: Vec<u8>) {
     let _ = records(&changed, |entry| assert!(entry.line.contains(entry.event)));
 }
 
+/// Checks the session with an object replaced: the first byte says which.
+fn show(bytes: &[u8]) {
+    let Some((which, bytes)) = bytes.split_first() else {
+        return;
+    };
+    let names: Vec<&String> = SHOWN.keys().collect();
+    let name = names[usize::from(*which) % names.len()];
+    let mut changed = SHOWN.clone();
+    let before = changed.insert(name.clone(), bytes.to_vec()).unwrap_or_default();
+    let checked = disclose::check(&Memory::with(changed), &LOG.trust);
+    // What proves the same may be written differently: with extra data, or with signatures of others.
+    if checked.report.verdict() == Verdict::Holds && !name.ends_with("-proof") {
+        assert!(bytes == before, "{name} was changed unseen");
+    }
+}
+
 /// Everything that reads a part alone.
 fn other_readers(bytes: &[u8]) {
     let _ = Certificate::open(bytes);
@@ -88,6 +118,11 @@ fn other_readers(bytes: &[u8]) {
     if let Ok(note) = Note::parse(&text) {
         let signed = LOG.trust.logs.iter().any(|key| note.is_signed_by(key));
         assert!(!signed || LOG.signs(note.text), "a signature was made up");
+    }
+    if let Some(proof) = Proof::parse(&text) {
+        let (again, extra) = (proof.text(), text.contains("\nextra "));
+        assert!(extra || again == text, "a proof has one form");
+        assert_eq!(Proof::parse(&again), Some(proof));
     }
     if let Ok(trust) = Trust::parse(&text) {
         assert!(!trust.logs.is_empty());
