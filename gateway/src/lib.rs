@@ -1,6 +1,7 @@
 //! The door of Gatehouse: a reverse proxy between AI agents and model providers.
 
 pub mod admin;
+pub mod anchor;
 pub mod audit;
 pub mod auth;
 pub mod cli;

@@ -55,6 +55,10 @@ ess_cert_id_chain = no
 ess_cert_id_alg = NAMES
 ";
 
+#[allow(
+    dead_code,
+    reason = "not every test that has this file needs all of it"
+)]
 impl Tsa {
     pub(crate) fn new(kind: &Kind) -> Self {
         let tsa = Self(tempfile::tempdir().unwrap());
@@ -110,7 +114,6 @@ impl Tsa {
     }
 
     /// Its own certificate in DER.
-    #[allow(dead_code, reason = "not every test that has this file needs it")]
     pub(crate) fn signer(&self) -> Vec<u8> {
         self.run(&[
             "x509", "-in", "tsa.pem", "-outform", "DER", "-out", "tsa.der",

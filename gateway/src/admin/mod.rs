@@ -17,6 +17,7 @@ mod office;
 mod protocol;
 mod rekey;
 mod socket;
+mod stall;
 mod vault;
 
 pub use client::{AskError, ask};

@@ -16,9 +16,11 @@ use super::{
     Desk,
     backends::{Backends, Watch},
     log_store,
+    stall::Stall,
     vault::Vault,
 };
 use crate::{
+    anchor::Anchoring,
     audit::{Book, BookError, Event, Later, LedgerClock, Unconfirmed},
     auth::CallerKeys,
     clock::Clock,
@@ -32,8 +34,6 @@ use crate::{
 const TEND: Duration = Duration::from_millis(250);
 /// In how many of those rounds the store is brought up to the log once.
 const MEND_EVERY: u64 = 8;
-/// The first and the longest time between two warnings that the log's store takes nothing.
-const TELL: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(600));
 /// How long the log is offered it at the end.
 const LAST_TRIES: Duration = Duration::from_secs(2);
 
@@ -103,6 +103,9 @@ impl Office {
     ) -> Result<Self, OfficeError> {
         let vault = Vault::open(config).await?;
         let (book, recovery) = open_book(config, Arc::clone(&vault.clock)).await?;
+        let anchors = book.ledger().anchors();
+        let anchoring = Anchoring::new(&config.ledger, anchors, &vault.clock);
+        let anchoring = anchoring.map_err(OfficeError::of("tls"))?;
         let (store, journal) = between(Arc::clone(&vault.backends.store), Arc::new(book.clone()));
         let outbox = config.data_dir.join("outbox");
         let sessions = vault.sessions(config, store, journal, Some(outbox))?;
@@ -117,6 +120,7 @@ impl Office {
                 book: book.clone(),
                 #[cfg(feature = "aws")]
                 kms: vault.kms,
+                anchoring,
             },
             keyring: vault.keyring,
             callers: vault.callers,
@@ -183,13 +187,23 @@ pub struct Files {
     book: Book,
     #[cfg(feature = "aws")]
     kms: super::kms_uses::KmsUses,
+    anchoring: Anchoring,
 }
 
 impl Files {
     /// Keeps log and store together while the gateway runs, until it is dropped: offers the log what
     /// it is owed, brings the store up to it, and has it keep its files for as long as the store is
-    /// behind.
+    /// behind. Shows the log's seals around.
     pub async fn tend(&self) {
+        tokio::join!(self.keep_together(), self.anchoring.run());
+    }
+
+    /// Whom the log's seals are shown to.
+    pub fn anchoring(&self) -> &Anchoring {
+        &self.anchoring
+    }
+
+    async fn keep_together(&self) {
         let (mut round, mut stall, mut unsealed) = (0_u64, Stall::default(), Stall::default());
         let mut watch = Watch::default();
         loop {
@@ -245,35 +259,13 @@ impl Files {
             closed.map_err(OfficeError::of("ledger"))
         });
         let closed = closed.await.map_err(OfficeError::of("ledger"))?;
+        self.anchoring.last_round().await;
         synced.and(closed)
     }
 
     fn hold(&self) {
         let behind = self.sessions.behind() > 0 || self.backends.condition().failed();
         self.book.ledger().hold(behind);
-    }
-}
-
-/// How long something has been wrong with the log, and when to say so next: less and less often.
-#[derive(Default)]
-struct Stall {
-    told: Option<(tokio::time::Instant, Duration)>,
-}
-
-impl Stall {
-    fn is_to_be_told(&mut self, stalled: bool, now: tokio::time::Instant) -> bool {
-        match self.told {
-            _ if !stalled => {
-                self.told = None;
-                false
-            }
-            Some((next, _)) if now < next => false,
-            told => {
-                let wait = told.map_or(TELL.0, |(_, wait)| (wait * 2).min(TELL.1));
-                self.told = Some((now + wait, wait));
-                true
-            }
-        }
     }
 }
 
@@ -368,22 +360,4 @@ async fn replay(sessions: &Sessions, recovery: Recovery) -> Result<(), OfficeErr
         tracing::warn!(failed, "sessions could not be brought up to the log");
     }
     recovery.complete().map_err(OfficeError::of("ledger"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn a_stall_is_told_less_and_less_often_and_anew_after_its_end() {
-        let (mut stall, start) = (Stall::default(), tokio::time::Instant::now());
-        let mut told = Vec::new();
-        for second in 0..200 {
-            let now = start + Duration::from_secs(second);
-            if stall.is_to_be_told(second != 100, now) {
-                told.push(second);
-            }
-        }
-        assert_eq!(told, [0, 10, 30, 70, 101, 111, 131, 171]);
-    }
 }

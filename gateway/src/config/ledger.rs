@@ -7,6 +7,7 @@ use gatehouse_ledger::names::is_bucket;
 use gatehouse_ledger::{DEFAULT_RETENTION_DAYS, SPOOL_BYTES};
 use http::Uri;
 
+use super::anchor::{Timestamp, Witness};
 use super::check::Check;
 use super::raw::{RawLedger, RawMode};
 
@@ -31,6 +32,10 @@ pub struct Ledger {
     pub allow_degraded: Option<Duration>,
     /// Whether records hold digests of the prompts' parts.
     pub prompt_parts: bool,
+    /// Who is asked to cosign the seals.
+    pub witnesses: Vec<Arc<Witness>>,
+    /// Who stamps the last seal of a day.
+    pub timestamp: Option<Arc<Timestamp>>,
 }
 
 /// Where the log is kept.
@@ -89,6 +94,8 @@ impl Default for Ledger {
             spool: SPOOL_BYTES,
             allow_degraded: None,
             prompt_parts: false,
+            witnesses: Vec::new(),
+            timestamp: None,
         }
     }
 }
@@ -133,6 +140,8 @@ impl Check<'_> {
             spool: self.spool(raw.spool.as_deref(), segment_size, or.spool),
             allow_degraded: self.degraded(raw.allow_degraded.as_deref()),
             prompt_parts: raw.prompt_parts.unwrap_or(or.prompt_parts),
+            witnesses: self.witnesses(&raw.witness),
+            timestamp: raw.timestamp.as_ref().and_then(|raw| self.timestamp(raw)),
         }
     }
 

@@ -5,6 +5,7 @@
 //! `load` is the one place where the environment and other files are read, but for those of `tls`,
 //! which are read again while the gateway runs.
 
+mod anchor;
 mod caps;
 mod check;
 mod fault;
@@ -32,6 +33,7 @@ use gatehouse_envelope::secret::Secret;
 use gatehouse_redactor::{Engine, Policies};
 use http::Uri;
 
+pub use anchor::{Timestamp, Witness};
 pub use caps::Caps;
 pub use fault::{Fault, Faults};
 pub use keys::{Keys, Kms, RootKey};

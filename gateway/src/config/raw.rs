@@ -193,6 +193,25 @@ pub(super) struct RawLedger {
     pub(super) timeout: Option<String>,
     pub(super) allow_plain_http: Option<bool>,
     pub(super) prompt_parts: Option<bool>,
+    pub(super) witness: Vec<RawWitness>,
+    pub(super) timestamp: Option<RawTimestamp>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawTimestamp {
+    pub(super) url: Option<String>,
+    pub(super) timeout: Option<String>,
+    pub(super) allow_plain_http: bool,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawWitness {
+    pub(super) url: Option<String>,
+    pub(super) key: Option<String>,
+    pub(super) timeout: Option<String>,
+    pub(super) allow_plain_http: bool,
 }
 
 #[derive(Clone, Copy, Deserialize)]

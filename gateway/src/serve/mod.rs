@@ -5,6 +5,7 @@ mod caller;
 mod ciphered;
 mod connection;
 mod connections;
+mod health;
 mod model;
 mod route;
 mod sessions;

@@ -18,7 +18,6 @@ use crate::auth::{Authenticator, CallerKeys, DenialLog, Denials, NewCaller};
 use crate::config::Config;
 use crate::pipeline::{Digests, Gateway};
 use crate::provider::Upstream;
-use crate::telemetry::log_line;
 
 /// How often sessions that have ended are looked for.
 const SWEEP: Duration = Duration::from_secs(60);
@@ -57,13 +56,13 @@ pub struct Running {
     address: SocketAddr,
     admin_address: SocketAddr,
     first_key: Option<Secret<String>>,
-    files: Files,
-    gateway: Arc<Gateway>,
+    pub(super) files: Files,
+    pub(super) gateway: Arc<Gateway>,
     /// `None` where the listener speaks plain HTTP.
     front: Option<Arc<Front>>,
-    store: StoreCondition,
+    pub(super) store: StoreCondition,
     /// No new connections and no new requests.
-    stop: CancellationToken,
+    pub(super) stop: CancellationToken,
     /// No background work either.
     end: CancellationToken,
     connections: TaskTracker,
@@ -287,29 +286,6 @@ impl Running {
                 }
             }
         });
-    }
-
-    fn health(&self) -> Health {
-        let metrics = Arc::clone(&self.gateway.metrics);
-        let (book, stop) = (self.gateway.book.clone(), self.stop.clone());
-        let store = self.store.clone();
-        let (log, spool, failed) = (book.clone(), book.clone(), store.clone());
-        Health {
-            metrics: Arc::new(move || {
-                metrics.log.set(log.ledger().condition(), log.is_degraded());
-                metrics.store_failed.set(failed.failed().into());
-                metrics.render()
-            }),
-            ready: Arc::new(move || {
-                let log = book.ledger().condition();
-                let takes = !log.failed && !log.disk_full && !log.spool_full;
-                takes && !store.failed() && !stop.is_cancelled()
-            }),
-            log: Arc::new(move || {
-                let ledger = spool.ledger();
-                log_line(ledger.condition(), ledger.trouble().as_deref())
-            }),
-        }
     }
 }
 

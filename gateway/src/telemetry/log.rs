@@ -1,6 +1,8 @@
 //! Metrics of the audit log's way to its store.
 
 use gatehouse_ledger::Condition;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
@@ -14,6 +16,15 @@ pub struct LogMetrics {
     unsealed: Gauge,
     refusing: Gauge,
     degraded: Gauge,
+    unstamped: Gauge,
+    unwitnessed: Family<Witness, Gauge>,
+    behind: Family<Witness, Gauge>,
+}
+
+/// One of the witnesses of the configuration, by its name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Witness {
+    witness: String,
 }
 
 impl LogMetrics {
@@ -55,6 +66,36 @@ impl LogMetrics {
             "1 while requests go on although the log does not take their records",
             self.degraded.clone(),
         );
+        registry.register(
+            "log_unstamped",
+            "1 while the last seal of a day that is over lacks its time stamp",
+            self.unstamped.clone(),
+        );
+        registry.register(
+            "log_unwitnessed",
+            "1 while the witness does not cosign the log's seals",
+            self.unwitnessed.clone(),
+        );
+        registry.register(
+            "log_seals_behind",
+            "Seals that the witness has not cosigned, from the last on",
+            self.behind.clone(),
+        );
+    }
+
+    /// Takes over whether the last try to get a time stamp failed.
+    pub fn set_unstamped(&self, failed: bool) {
+        self.unstamped.set(failed.into());
+    }
+
+    /// Takes over how far a witness has followed the log, and whether its last try failed.
+    pub fn set_witness(&self, name: &str, behind: u64, failed: bool) {
+        let witness = Witness {
+            witness: name.to_owned(),
+        };
+        self.unwitnessed.get_or_create(&witness).set(failed.into());
+        let behind = behind.try_into().unwrap_or(i64::MAX);
+        self.behind.get_or_create(&witness).set(behind);
     }
 
     /// Takes over how the log is now, and whether requests go on without it.

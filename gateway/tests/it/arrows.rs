@@ -33,8 +33,12 @@ const FOR_ALL: [&str; 4] = ["clock", "config", "reject", "telemetry"];
 
 /// What else each module may use. The front (`cli`, `demo`, `serve`) and the pipeline put the
 /// others together; the others know as little of each other as can be.
-const MODULE_ARROWS: [(&str, &[&str]); 20] = [
-    ("admin", &["audit", "auth", "limit", "registry", "session"]),
+const MODULE_ARROWS: [(&str, &[&str]); 21] = [
+    (
+        "admin",
+        &["anchor", "audit", "auth", "limit", "registry", "session"],
+    ),
+    ("anchor", &[]),
     ("audit", &[]),
     ("auth", &["audit", "registry"]),
     (

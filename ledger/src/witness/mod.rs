@@ -2,7 +2,7 @@
 //! and what a witness makes of it.
 //!
 //! Nothing here talks to anybody. A log writes an [`AddCheckpoint`], a witness reads it and
-//! [`judge`]s it against the last checkpoint that it cosigned.
+//! judges it ([`judge()`]) by the last checkpoint that it cosigned.
 
 mod judge;
 
