@@ -10,6 +10,7 @@
 pub mod aws;
 pub mod digest;
 pub mod keys;
+pub mod payload;
 pub mod random;
 pub mod seal;
 pub mod secret;

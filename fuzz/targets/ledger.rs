@@ -5,6 +5,12 @@
 
 use std::{collections::BTreeMap, path::Path, sync::LazyLock};
 
+use gatehouse_envelope::{
+    digest::sha256,
+    keys::SessionKeys,
+    payload::{Commitment, Place},
+    secret::Secret,
+};
 use gatehouse_ledger::{
     cert::Certificate,
     cosign::WitnessKey,
@@ -12,6 +18,7 @@ use gatehouse_ledger::{
     event::Event,
     names::{self, Name},
     note::Note,
+    payload::{Body, Location},
     read::records,
     seal::Seal,
     store::{Dir, Fetcher, Memory},
@@ -110,6 +117,7 @@ fn show(bytes: &[u8]) {
 
 /// Everything that reads a part alone.
 fn other_readers(bytes: &[u8]) {
+    sealed_payload(bytes);
     let _ = Certificate::open(bytes);
     if Event::from_bytes(bytes.to_vec()).is_ok() {
         assert!(serde_json::from_slice::<serde_json::Value>(bytes).is_ok());
@@ -163,4 +171,34 @@ fn pack(lines: &[u8]) -> Vec<u8> {
 
 fn unpack(stored: &[u8]) -> Option<Vec<u8>> {
     zstd::bulk::decompress(stored, 1 << 20).ok()
+}
+
+/// What a record says of a payload has one form; bytes that nobody sealed open nowhere.
+fn sealed_payload(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    if let Some(location) = Location::parse(&text) {
+        assert_eq!(location.name(), text);
+    }
+    for body in Body::read(&text).unwrap_or_default() {
+        let mut event = Event::kind("exchange.admitted");
+        event.text("sid", &body.location.session);
+        body.write(&mut event);
+        let event = event.finish().expect("what was read can be written");
+        let again = std::str::from_utf8(event.bytes()).expect("JSON");
+        assert_eq!(Body::read(again), Ok(vec![body]));
+    }
+    let keys = SessionKeys::new(&Secret::new([7; 32]));
+    let place = Place {
+        part: "req",
+        tenant: "t",
+        session: "s_a",
+        number: 1,
+    };
+    let commitment = Commitment {
+        ct: &sha256(&[bytes]),
+        len: (bytes.len() as u64).saturating_sub(33),
+        kc: keys.kc(),
+        pm: &[0; 32],
+    };
+    assert!(keys.payload().open(&place, &commitment, bytes).is_err());
 }

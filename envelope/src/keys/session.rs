@@ -1,18 +1,14 @@
 //! What is derived from a session's key.
 
 use crate::{
-    derive::derive,
-    digest::{MacKey, hex, sha256},
-    random,
-    seal::SealKey,
-    secret::Secret,
+    derive::derive, digest::MacKey, payload::PayloadKey, random, seal::SealKey, secret::Secret,
 };
 
 /// The keys of one session, derived from its random key by HKDF-SHA-256 with an empty salt and the
-/// purpose as info: `seal`, `pseudonyms`, `commit`, and `id` for the public id.
+/// purpose as info: `seal`, `pseudonyms`, `commit`, `payload`, and `id` for the public id.
 pub struct SessionKeys {
     kid: String,
-    kc: String,
+    payload: PayloadKey,
     seal: SealKey,
     pseudonyms: MacKey,
     commit: MacKey,
@@ -22,12 +18,11 @@ impl SessionKeys {
     /// Derives the keys.
     pub fn new(key: &Secret<[u8; 32]>) -> Self {
         let kid = public_id("sk_", key);
-        let commit = derive(key, "commit");
         Self {
-            kc: hex(&sha256(&[b"gatehouse-kc-v1", commit.expose()])),
+            payload: PayloadKey::derive(&kid, key),
             seal: SealKey::new(&kid, &derive(key, "seal")),
             pseudonyms: MacKey::new(derive(key, "pseudonyms")),
-            commit: MacKey::new(commit),
+            commit: MacKey::new(derive(key, "commit")),
             kid,
         }
     }
@@ -41,12 +36,17 @@ impl SessionKeys {
     /// `SHA-256("gatehouse-kc-v1" ‖ HKDF(key, "commit"))`. AES-GCM does not commit to its key, so
     /// without it one ciphertext could be made to open two ways.
     pub fn kc(&self) -> &str {
-        &self.kc
+        self.payload.kc()
     }
 
-    /// Seals the session's state and payloads.
+    /// Seals the session's state.
     pub fn seal(&self) -> &SealKey {
         &self.seal
+    }
+
+    /// Seals and opens what the session sent and got.
+    pub fn payload(&self) -> &PayloadKey {
+        &self.payload
     }
 
     /// Seals with knowledge of what this key sealed before, and with a lower limit.
