@@ -10,6 +10,7 @@ pub mod config;
 pub mod demo;
 pub mod limit;
 pub mod model;
+pub mod payloads;
 pub mod pipeline;
 pub mod protocol;
 pub mod provider;

@@ -68,15 +68,24 @@ fn alone(config: &Config, request: Request) -> Result<Answer, AskError> {
         .build()
         .map_err(AskError::Runtime)?;
     runtime.block_on(async {
+        let by = own().map_err(AskError::Runtime)?;
         if !request.changes() {
-            return Ok(Office::reading_desk(config).await?.answer(request).await);
+            let desk = Office::reading_desk(config).await?;
+            return Ok(desk.answer(request, &by).await);
         }
         if !request.begins() {
             Office::must_be_there(config)?;
         }
         let office = Office::open(config).await?;
-        let answer = office.desk().answer(request).await;
+        let answer = office.desk().answer(request, &by).await;
         office.close().await?;
         Ok(answer)
     })
+}
+
+/// Who runs this program, for the records of what it does.
+fn own() -> io::Result<String> {
+    // The other end of a socket of one's own is oneself.
+    let (end, _other) = tokio::net::UnixStream::pair()?;
+    Ok(format!("uid:{}", end.peer_cred()?.uid()))
 }

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use gatehouse_ledger::export::Export;
+
 use super::{Answer, Request};
 use crate::{
-    audit::{AdminAction, AdminChange},
+    audit::{AdminAction, AdminChange, Event},
     auth::{CallerKeys, CallerRecord, NewCaller},
     registry::Keyring,
     session::{Absence, Journal, SessionEnding, SessionError, Sessions},
@@ -34,9 +36,10 @@ impl Desk {
         }
     }
 
-    /// Does it, or says why not.
-    pub async fn answer(&self, request: Request) -> Answer {
+    /// Does it, or says why not. `by` is who asks, as the system knows: `uid:` and a number.
+    pub async fn answer(&self, request: Request, by: &str) -> Answer {
         let answer = match request {
+            Request::ExportRecord { export } => self.record_export(&export, by).await,
             Request::KeyCreate(new) => self.create_key(new).await,
             Request::KeyList {} => Ok(Answer::Keys(
                 self.keys.list().iter().map(Into::into).collect(),
@@ -44,6 +47,11 @@ impl Desk {
             Request::KeyRevoke { key } => self.revoke_key(&key).await,
             Request::KeysRewrap { from } => self.rewrap(from).await,
             Request::KeysRotate { tenant } => self.rotate(tenant).await,
+            Request::PayloadKeys {
+                sessions,
+                name,
+                purpose,
+            } => self.payload_keys(&sessions, (name, purpose), by).await,
             Request::SessionErase { reference } => {
                 self.end(&reference, SessionEnding::Erased).await
             }
@@ -90,6 +98,12 @@ impl Desk {
         Ok(Answer::Key((&record).into()))
     }
 
+    /// The record of what somebody else is about to give out: without this answer it is not.
+    pub(super) async fn record_export(&self, export: &Export, by: &str) -> Result<Answer, String> {
+        let event = export.event(by).map_err(|error| error.to_string())?;
+        self.append(event).await.map(|()| Answer::Done {})
+    }
+
     async fn record_key(&self, action: AdminAction, record: &CallerRecord) -> Result<(), String> {
         let caller = &record.caller;
         self.record(action, &caller.key_id, &caller.tenant).await
@@ -107,6 +121,10 @@ impl Desk {
             tenant,
         };
         let event = change.build().map_err(|error| error.to_string())?;
+        self.append(event).await
+    }
+
+    async fn append(&self, event: Event) -> Result<(), String> {
         let taken = self.journal.append(event).await;
         taken.map_err(|_| "the log did not take the record".to_owned())
     }

@@ -7,6 +7,7 @@
 mod backends;
 mod client;
 mod desk;
+mod grant;
 mod health;
 #[cfg(feature = "aws")]
 mod kms;
@@ -24,7 +25,7 @@ pub use client::{AskError, ask};
 pub use desk::Desk;
 pub use health::Health;
 pub use office::{Files, Office, OfficeError};
-pub use protocol::{Answer, KeyView, Request, Rewrap, RotatedKey};
+pub use protocol::{Answer, GivenKey, KeyView, Request, Rewrap, RotatedKey};
 pub use socket::Socket;
 
 pub use crate::registry::Condition as StoreCondition;

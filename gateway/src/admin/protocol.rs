@@ -1,5 +1,6 @@
 //! What is said over the admin socket: one line of JSON each way, then the connection closes.
 
+use gatehouse_ledger::export::Export;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -14,6 +15,11 @@ pub(super) const MAX_REQUEST: u64 = 64 * 1024;
 #[derive(Deserialize, Serialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum Request {
+    /// Record that something was given out of the log.
+    ExportRecord {
+        /// What.
+        export: Export,
+    },
     /// Make a caller's key.
     KeyCreate(NewCaller),
     /// Show all callers' keys.
@@ -32,6 +38,17 @@ pub enum Request {
     KeysRotate {
         /// The tenant.
         tenant: String,
+    },
+    /// Give out what opens the payloads of sessions, and nothing else of them.
+    PayloadKeys {
+        /// The sessions' references.
+        sessions: Vec<String>,
+        /// Who says to ask: a word.
+        #[serde(default)]
+        name: Option<String>,
+        /// What for: a word.
+        #[serde(default)]
+        purpose: Option<String>,
     },
     /// Destroy a session's key and state.
     SessionErase {
@@ -64,10 +81,12 @@ impl Request {
     /// Whether it changes anything, and so must be recorded.
     pub fn changes(&self) -> bool {
         match self {
-            Self::KeyCreate(_)
+            Self::ExportRecord { .. }
+            | Self::KeyCreate(_)
             | Self::KeyRevoke { .. }
             | Self::KeysRewrap { .. }
             | Self::KeysRotate { .. }
+            | Self::PayloadKeys { .. }
             | Self::SessionErase { .. }
             | Self::SessionRevoke { .. } => true,
             Self::KeyList {} | Self::SessionList { .. } | Self::SessionShow { .. } => false,
@@ -97,6 +116,8 @@ pub enum Answer {
     Key(KeyView),
     /// Keys, the oldest first.
     Keys(Vec<KeyView>),
+    /// What opens the payloads of sessions. Those whose keys are destroyed are not among them.
+    PayloadKeys(Vec<GivenKey>),
     /// What was wrapped anew.
     Rewrapped(Rewrap),
     /// A tenant's newest key.
@@ -105,6 +126,19 @@ pub enum Answer {
     Session(SessionView),
     /// Sessions, in the order of their references.
     Sessions(Vec<SessionView>),
+}
+
+/// What opens the payloads of one session. Has no `Debug`.
+#[derive(Deserialize, Serialize)]
+pub struct GivenKey {
+    /// The session's reference.
+    pub session: String,
+    /// Whose it is.
+    pub tenant: String,
+    /// The public id of its key.
+    pub kid: String,
+    /// The key. Taken from here to the one who asked and nowhere else.
+    pub key: String,
 }
 
 /// A tenant's newest key as operators see it.

@@ -69,10 +69,12 @@ impl Socket {
                 accepted = self.listener.accept(), if talks.len() < AT_ONCE => accepted,
             };
             match accepted {
-                Ok((stream, _)) if self.is_ours(&stream) => {
-                    talks.spawn(talk(stream, Arc::clone(&desk)));
-                }
-                Ok(_) => tracing::warn!("another user's process was turned away from the socket"),
+                Ok((stream, _)) => match self.peer(&stream) {
+                    Some(uid) => drop(talks.spawn(talk(stream, uid, Arc::clone(&desk)))),
+                    None => {
+                        tracing::warn!("another user's process was turned away from the socket");
+                    }
+                },
                 Err(error) => {
                     tracing::warn!(%error, "the admin socket");
                     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -83,10 +85,11 @@ impl Socket {
         while talks.join_next().await.is_some() {}
     }
 
-    /// The mode keeps others out already; this holds even where a file system ignores it.
-    fn is_ours(&self, stream: &UnixStream) -> bool {
-        let peer = stream.peer_cred().map(|peer| peer.uid());
-        peer.is_ok_and(|uid| uid == self.owner || uid == 0)
+    /// Who is at the other end, if it is one who may be. The mode keeps others out already; this holds
+    /// even where a file system ignores it.
+    fn peer(&self, stream: &UnixStream) -> Option<u32> {
+        let uid = stream.peer_cred().ok()?.uid();
+        (uid == self.owner || uid == 0).then_some(uid)
     }
 }
 
@@ -97,8 +100,8 @@ impl Drop for Socket {
     }
 }
 
-async fn talk(stream: UnixStream, desk: Arc<Desk>) {
-    let exchanged = tokio::time::timeout(PATIENCE, exchange(stream, &desk)).await;
+async fn talk(stream: UnixStream, uid: u32, desk: Arc<Desk>) {
+    let exchanged = tokio::time::timeout(PATIENCE, exchange(stream, uid, &desk)).await;
     match exchanged {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::debug!(%error, "an operator hung up"),
@@ -106,13 +109,13 @@ async fn talk(stream: UnixStream, desk: Arc<Desk>) {
     }
 }
 
-async fn exchange(stream: UnixStream, desk: &Desk) -> io::Result<()> {
+async fn exchange(stream: UnixStream, uid: u32, desk: &Desk) -> io::Result<()> {
     let (read, mut write) = stream.into_split();
     let mut line = Vec::new();
     let mut read = BufReader::new(read.take(MAX_REQUEST));
     read.read_until(b'\n', &mut line).await?;
     let answer = match serde_json::from_slice::<Request>(&line) {
-        Ok(request) => desk.answer(request).await,
+        Ok(request) => desk.answer(request, &format!("uid:{uid}")).await,
         Err(_) => Answer::Failed {
             why: "not a request that this version understands".to_owned(),
         },

@@ -283,11 +283,61 @@ async fn who_reads_beside_a_gateway_leaves_its_outbox_alone() {
     assert_eq!(before.len(), 1);
     for request in [Request::SessionList { tenant: None }, Request::KeyList {}] {
         let desk = Office::reading_desk(&config).await.unwrap();
-        let answer = desk.answer(request).await;
+        let answer = desk.answer(request, "uid:1000").await;
         assert!(!matches!(answer, Answer::Failed { .. }));
         assert_eq!(files(), before);
     }
     assert!(Office::open(&config).await.is_err());
     assert_eq!(files(), before);
     office.close().await.unwrap();
+}
+
+/// An auditor has an export recorded; what is no plain word is not, and then there must be no export.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn exports_are_recorded_and_say_who_asked() {
+    use gatehouse_ledger::{
+        export::{Export, Exported},
+        read::records,
+        store::Dir,
+    };
+
+    let dir = tempfile::tempdir().unwrap();
+    let config = Config::for_tests(dir.path()).unwrap();
+    let export = Export {
+        name: Some("jane".into()),
+        records: Some(3),
+        ..Export::of(Exported::Evidence)
+    };
+    let request = |export: &Export| Request::ExportRecord {
+        export: export.clone(),
+    };
+    let answer = ask_in_thread(&config, request(&export)).await;
+    assert!(answer.is_err(), "no gateway has run here");
+    Office::open(&config).await.unwrap().close().await.unwrap();
+    let answer = ask_in_thread(&config, request(&export)).await;
+    assert!(matches!(answer, Ok(Answer::Done {})));
+    let odd = Export {
+        purpose: Some("for Jane".into()),
+        ..export
+    };
+    let Ok(Answer::Failed { why }) = ask_in_thread(&config, request(&odd)).await else {
+        panic!("text is taken")
+    };
+    assert!(!why.contains("Jane"), "{why}");
+    let mut written = Vec::new();
+    let unread = records(&Dir::new(config.data_dir.join("ledger")), |entry| {
+        if entry.kind == "export.created" {
+            written.push(entry.event.to_owned());
+        }
+    });
+    assert!(unread.unwrap().is_empty());
+    assert_eq!(written.len(), 1);
+    assert!(
+        written[0].contains(r#""what":"evidence","by":"uid:"#),
+        "{written:?}"
+    );
+    assert!(
+        written[0].contains(r#""name":"jane","records":3"#),
+        "{written:?}"
+    );
 }

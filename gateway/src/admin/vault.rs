@@ -4,6 +4,7 @@ use std::{
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use gatehouse_envelope::keys::{FileKeys, KeyError, KeyProvider};
@@ -111,8 +112,16 @@ fn limits(config: &Config) -> session::Limits {
         lease: config.sessions.lease,
         on_busy: config.sessions.on_busy,
         wait: config.sessions.wait,
+        keep_keys: keep_keys(config),
         ..session::Limits::default()
     }
+}
+
+/// Until the last payload of a session is gone, and a day more: days are not counted by one clock.
+fn keep_keys(config: &Config) -> Option<Duration> {
+    let payloads = config.ledger.payloads.as_ref()?;
+    let days = u64::from(payloads.retention_days).saturating_add(1);
+    Some(Duration::from_secs(days.saturating_mul(86_400)))
 }
 
 const OTHER_ROOT: &str = "not the root key under which the store's keys are wrapped; the replicas of \

@@ -1,8 +1,9 @@
-//! The two records that frame an exchange, and the one that says that there was none.
+//! The two records that frame an exchange.
 
 use std::collections::BTreeMap;
 
 use gatehouse_ledger::event::{Builder, Event, MAX_INTEGER};
+use gatehouse_ledger::payload::Body;
 use gatehouse_redactor::Label;
 
 use super::parts::{BuildError, Draft, Link, Source, StateKey, Subject, Who, counts, is_word};
@@ -38,6 +39,8 @@ pub struct Admitted<'a> {
     pub reserved_tokens: u64,
     /// Where the request goes.
     pub upstream: Upstream<'a>,
+    /// The sealed request, where payloads are kept. It is stored already.
+    pub payload: Option<&'a Body>,
     /// The key that seals the session's state.
     pub state: Option<StateKey<'a>>,
 }
@@ -92,6 +95,7 @@ impl Admitted<'_> {
             ("key_id", up.key_id),
         ];
         draft.object("up", words, |_| {});
+        draft.payload(self.payload);
         draft.state_key(self.state);
         draft.finish()
     }
@@ -121,6 +125,10 @@ pub struct Settled<'a> {
     pub phase: Option<Proposed<'a>>,
     /// Keyed digest of the reply's bytes as the provider sent them.
     pub upstream_digest: Option<[u8; 32]>,
+    /// The sealed reply, where payloads are kept. It is stored already.
+    pub payload: Option<&'a Body>,
+    /// The part of the exchange that should be kept and is not.
+    pub unstored: Option<&'static str>,
     /// From the admission to this record, in microseconds.
     pub duration_us: u64,
 }
@@ -272,6 +280,8 @@ impl Settled<'_> {
         if let Some(digest) = &self.upstream_digest {
             draft.put().hex("up_h", digest);
         }
+        draft.payload(self.payload);
+        draft.put().some_text("unstored", self.unstored);
         draft.put().integer("duration_us", self.duration_us);
         draft.finish()
     }
@@ -316,76 +326,5 @@ impl Reply<'_> {
                 .integer("n", restored.count);
         });
         reply.integer("unresolved", self.unresolved);
-    }
-}
-
-/// `exchange.refused`: the one record of a request that never became an exchange.
-pub struct Refused<'a> {
-    /// The request id.
-    pub request: &'a str,
-    /// The session and the event's place in it, if the request got as far as having one.
-    pub session: Option<(Subject<'a>, Link)>,
-    /// The caller, if known.
-    pub who: Option<Who<'a>>,
-    /// Where the request came from.
-    pub source: Source<'a>,
-    /// The HTTP status of the answer.
-    pub status: u16,
-    /// The error code of the answer, from the closed list.
-    pub code: &'static str,
-    /// Whose fault: `caller`, `policy`, `provider` or `gateway`.
-    pub blame: &'static str,
-    /// The label whose finding refused the request.
-    pub label: Option<Label>,
-    /// The rule that found it.
-    pub rule: Option<&'static str>,
-    /// Why the caller has no such session, which no caller is told.
-    pub absent: Option<Absent<'a>>,
-}
-
-/// Why a session that was asked for is not the caller's to use.
-#[derive(Clone, Copy)]
-pub struct Absent<'a> {
-    /// Why, from a closed list.
-    pub reason: &'static str,
-    /// The reference of a session that is somebody else's. Not a `sid`: the refusal is none of that
-    /// session's events.
-    pub session: Option<&'a str>,
-    /// Whose it is: a keyed pseudonym, `p_…`.
-    pub owner: Option<&'a str>,
-}
-
-impl Refused<'_> {
-    /// The event; it stands in the chain of its session if it has one.
-    ///
-    /// # Errors
-    /// A value that no record may hold.
-    pub fn build(&self) -> Result<Event, BuildError> {
-        let mut draft = Draft::new("exchange.refused");
-        draft.word("rid", self.request);
-        if let Some((subject, link)) = self.session {
-            draft.subject(subject, link);
-        }
-        if let Some(who) = self.who {
-            draft.who(who);
-        }
-        draft.source(self.source);
-        draft.put().integer("status", u64::from(self.status));
-        draft
-            .put()
-            .text("code", self.code)
-            .text("blame", self.blame);
-        let label = self.label.map(Label::as_str);
-        draft.put().some_text("label", label);
-        draft.put().some_text("rule", self.rule);
-        if let Some(absent) = self.absent {
-            let words = [
-                ("reason", Some(absent.reason)),
-                ("session", absent.session),
-                ("owner", absent.owner),
-            ];
-            draft.object("absent", words, |_| {});
-        }
-        draft.finish()
     }
 }

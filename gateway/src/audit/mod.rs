@@ -14,6 +14,7 @@ mod parts;
 mod pledge;
 mod prompt;
 mod redaction;
+mod refused;
 mod session;
 mod state;
 #[cfg(test)]
@@ -21,8 +22,7 @@ mod tests;
 
 pub use book::{Book, BookError, LedgerClock, Unconfirmed};
 pub use exchange::{
-    Absent, Admitted, Charged, Destination, Ending, Refused, Reply, Restored, Settled, Upstream,
-    Usage,
+    Admitted, Charged, Destination, Ending, Reply, Restored, Settled, Upstream, Usage,
 };
 pub use gatehouse_ledger::event::Event;
 #[cfg(feature = "aws")]
@@ -33,5 +33,6 @@ pub use parts::{BuildError, Link, Source, StateKey, Subject, Who};
 pub use pledge::Pledge;
 pub use prompt::Prompt;
 pub use redaction::Redaction;
-pub use session::{AuditGap, RolledBack, SessionEnd, SessionEnding, SessionOpen};
+pub use refused::{Absent, Refused};
+pub use session::{AuditGap, ErasedLater, RolledBack, SessionEnd, SessionEnding, SessionOpen};
 pub use state::{Proposed, StateChange, StateKind};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use gatehouse_ledger::event::{Builder, Event, EventError};
+use gatehouse_ledger::payload::Body;
 use gatehouse_redactor::Label;
 
 /// The most bytes of a word.
@@ -172,6 +173,12 @@ impl Draft {
             self.object("st", words, |st| {
                 st.text("alg", "A256GCM");
             });
+        }
+    }
+
+    pub(super) fn payload(&mut self, payload: Option<&Body>) {
+        if let Some(body) = payload {
+            body.write(&mut self.builder);
         }
     }
 

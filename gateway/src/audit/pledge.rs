@@ -100,6 +100,8 @@ impl Pledge {
             },
             phase: None,
             upstream_digest: None,
+            payload: None,
+            unstored: None,
             duration_us: u64::try_from(self.elapsed().as_micros()).unwrap_or(u64::MAX),
         };
         settled.build(None)

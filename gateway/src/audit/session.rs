@@ -69,6 +69,28 @@ impl SessionEnd<'_> {
     }
 }
 
+/// `session.erase.request` of a session that had ended, whose key was kept for its payloads. It stands
+/// outside of the session's chain.
+pub struct ErasedLater<'a> {
+    /// The session.
+    pub subject: Subject<'a>,
+    /// Whose it was.
+    pub tenant: &'a str,
+}
+
+impl ErasedLater<'_> {
+    /// The event.
+    ///
+    /// # Errors
+    /// A value that no record may hold.
+    pub fn build(&self) -> Result<Event, BuildError> {
+        let mut draft = Draft::new("session.erase.request");
+        draft.outside(self.subject);
+        draft.word("tenant", self.tenant);
+        draft.finish()
+    }
+}
+
 /// `audit.gap`: an event of a session may be missing from the log, or from the session's store. It
 /// is written by whoever holds the session next, so that the gap is declared and not found.
 pub struct AuditGap<'a> {

@@ -67,6 +67,7 @@ fn admitted<'a>(model: &'a str, found: &'a BTreeMap<Label, u32>) -> Admitted<'a>
             region: None,
             key_id: None,
         },
+        payload: None,
         state: Some(StateKey {
             id: "sk_1",
             commitment: "00ff",
@@ -148,6 +149,8 @@ fn a_settlement_says_what_went_where() {
             },
             phase: None,
             upstream_digest: None,
+            payload: None,
+            unstored: None,
             duration_us: 1234,
         }
         .build(Some(Link::START))

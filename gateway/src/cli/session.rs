@@ -1,20 +1,33 @@
 //! `gatehouse session`: what sessions there are, and ending them.
 
+use std::{
+    fs::File,
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::PathBuf,
+};
+
+use zeroize::Zeroizing;
+
 use super::{
     Failure, Output,
     key::{Place, unexpected},
     listing::{json, table},
 };
 use crate::{
-    admin::{Answer, Request},
+    admin::{Answer, GivenKey, Request},
     clock::rfc3339,
     session::{SessionView, Spend, is_reference},
 };
 
 #[derive(clap::Subcommand)]
 pub(super) enum Command {
-    /// Destroy a session's key and state. Whatever is sealed under the key stays unreadable.
+    /// Destroy a session's key and state, also the key of a session that has ended. Whatever is sealed under
+    /// it stays unreadable.
     Erase(One),
+    /// Write what opens the sealed payloads of sessions into a file, for `gatehouse-auditor rescan`. The log
+    /// says that it was given out.
+    Grant(Grant),
     /// Show all sessions.
     List(List),
     /// End a session.
@@ -45,6 +58,24 @@ impl One {
 }
 
 #[derive(clap::Args)]
+pub(super) struct Grant {
+    /// The sessions' references (s_…).
+    #[arg(value_name = "s_…", required = true)]
+    references: Vec<String>,
+    /// The file: new, readable by its owner only. Whoever has it can read what these sessions sent and got.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Who asks, for the record: letters, digits and - _ . : /
+    #[arg(long = "as", value_name = "NAME")]
+    name: Option<String>,
+    /// What for, such as the number of a ticket, for the record.
+    #[arg(long, value_name = "WORD")]
+    purpose: Option<String>,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(clap::Args)]
 pub(super) struct List {
     /// Those of one tenant only.
     #[arg(long)]
@@ -71,6 +102,7 @@ pub(super) fn run(command: Command, output: &mut Output) -> Result<(), Failure> 
             let (reference, place) = it.named()?;
             done(place.ask(Request::SessionErase { reference })?)
         }
+        Command::Grant(it) => grant(it),
         Command::List(it) => list(it, output),
         Command::Revoke(it) => {
             let (reference, place) = it.named()?;
@@ -78,6 +110,53 @@ pub(super) fn run(command: Command, output: &mut Output) -> Result<(), Failure> 
         }
         Command::Show(it) => show(it, output),
     }
+}
+
+/// The file is made first: what could not be written down must not be given out.
+fn grant(it: Grant) -> Result<(), Failure> {
+    if let Some(odd) = it.references.iter().find(|it| !is_reference(it)) {
+        return Err(Failure::Usage(format!("not a session's reference: {odd}")));
+    }
+    let mut options = File::options();
+    let file = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&it.out);
+    let mut file = file.map_err(|error| Failure::of(&it.out.display().to_string(), error))?;
+    let asked = it.references.len();
+    let answer = it.place.ask(Request::PayloadKeys {
+        sessions: it.references,
+        name: it.name,
+        purpose: it.purpose,
+    });
+    let given = match answer {
+        Ok(Answer::PayloadKeys(keys)) => written(&mut file, &keys).map(|()| keys.len()),
+        Ok(other) => Err(unexpected(other)),
+        Err(failure) => Err(failure),
+    };
+    match given {
+        Ok(given) if given == asked => Ok(()),
+        Ok(given) => {
+            let lost = asked.saturating_sub(given);
+            Err(Failure::Failed(format!(
+                "the keys of {lost} sessions are destroyed"
+            )))
+        }
+        Err(failure) => {
+            let _removed = std::fs::remove_file(&it.out);
+            Err(failure)
+        }
+    }
+}
+
+fn written(file: &mut File, keys: &[GivenKey]) -> Result<(), Failure> {
+    for key in keys {
+        let line = Zeroizing::new(serde_json::to_string(key).map_err(io::Error::from)?);
+        file.write_all(line.as_bytes())?;
+        file.write_all(b"\n")?;
+    }
+    Ok(file.sync_all()?)
 }
 
 fn list(it: List, output: &mut Output) -> Result<(), Failure> {

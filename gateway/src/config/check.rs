@@ -101,7 +101,10 @@ impl<'e> Check<'e> {
         let phases = self.phases(raw.sessions.phases.as_ref());
         let store = self.store(&raw.sessions);
         let keys = self.keys(&raw.keys);
-        let ledger = self.ledger(&raw.ledger);
+        let mut ledger = self.ledger(&raw.ledger);
+        let payloads = raw.ledger.payloads.as_ref();
+        ledger.payloads = self.payloads(payloads, &ledger, &data_dir);
+        self.sooner_than_a_lease(&ledger, sessions.lease);
         let log = log(&raw.log);
         let redaction = self.redaction(raw.redaction.as_deref());
         let model = self.model(&raw.model, &data_dir);

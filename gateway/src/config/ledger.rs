@@ -9,6 +9,7 @@ use http::Uri;
 
 use super::anchor::{Timestamp, Witness};
 use super::check::Check;
+use super::payloads::Payloads;
 use super::raw::{RawLedger, RawMode};
 
 /// The audit log.
@@ -36,6 +37,8 @@ pub struct Ledger {
     pub witnesses: Vec<Arc<Witness>>,
     /// Who stamps the last seal of a day.
     pub timestamp: Option<Arc<Timestamp>>,
+    /// The sealed payloads beside it; `None`: there are none.
+    pub payloads: Option<Arc<Payloads>>,
 }
 
 /// Where the log is kept.
@@ -96,6 +99,7 @@ impl Default for Ledger {
             prompt_parts: false,
             witnesses: Vec::new(),
             timestamp: None,
+            payloads: None,
         }
     }
 }
@@ -142,6 +146,7 @@ impl Check<'_> {
             prompt_parts: raw.prompt_parts.unwrap_or(or.prompt_parts),
             witnesses: self.witnesses(&raw.witness),
             timestamp: raw.timestamp.as_ref().and_then(|raw| self.timestamp(raw)),
+            payloads: None,
         }
     }
 
@@ -170,7 +175,9 @@ impl Check<'_> {
                 self.only_for_s3(raw);
                 LogStore::Dir
             }
-            Some("s3") if cfg!(feature = "aws") => LogStore::S3(Arc::new(self.bucket(raw))),
+            Some("s3") if cfg!(feature = "aws") => {
+                LogStore::S3(Arc::new(self.bucket("ledger", raw)))
+            }
             Some("s3") => {
                 self.faults.add("ledger.store", "this build has no S3");
                 LogStore::Dir
@@ -203,27 +210,28 @@ impl Check<'_> {
         }
     }
 
-    fn bucket(&mut self, raw: &RawLedger) -> LogBucket {
+    /// A bucket of the settings under `at`.
+    pub(super) fn bucket(&mut self, at: &str, raw: &RawLedger) -> LogBucket {
         let bucket = raw.bucket.clone().unwrap_or_default();
         if !is_bucket(&bucket) {
             let message = match raw.bucket {
                 Some(_) => "is not the name of a bucket",
                 None => "is missing: the bucket that the log is kept in",
             };
-            self.faults.add("ledger.bucket", message);
+            self.faults.add(format!("{at}.bucket"), message);
         }
         let prefix = raw.prefix.as_deref().unwrap_or(PREFIX);
         if !is_prefix(prefix) {
             let message = "must be at most 200 characters of A-Z, a-z, 0-9, =, ., _ and -, with \
                            slashes between its parts and none at its ends";
-            self.faults.add("ledger.prefix", message);
+            self.faults.add(format!("{at}.prefix"), message);
         }
         if let Some(endpoint) = raw.endpoint.as_deref()
             && let Err(message) = endpoint_fits(endpoint, raw.allow_plain_http.unwrap_or(false))
         {
-            self.faults.add("ledger.endpoint", message);
+            self.faults.add(format!("{at}.endpoint"), message);
         }
-        self.words(raw);
+        self.words(at, raw);
         let (connect, timeout) = (raw.connect_timeout.as_deref(), raw.timeout.as_deref());
         let or = (Duration::from_secs(5), Duration::from_secs(30));
         LogBucket {
@@ -231,43 +239,45 @@ impl Check<'_> {
             prefix: prefix.to_owned(),
             region: raw.region.clone(),
             endpoint: raw.endpoint.clone(),
-            retention_days: self.retention(raw.retention_days),
+            retention_days: self.retention(&format!("{at}.retention_days"), raw.retention_days),
             kms_key_id: raw.kms_key_id.clone(),
             expected_owner: raw.expected_owner.clone(),
-            connect_timeout: self.duration("ledger.connect_timeout", connect, or.0),
-            timeout: self.duration("ledger.timeout", timeout, or.1),
+            connect_timeout: self.duration(&format!("{at}.connect_timeout"), connect, or.0),
+            timeout: self.duration(&format!("{at}.timeout"), timeout, or.1),
         }
     }
 
     /// What goes into requests as it is written.
-    fn words(&mut self, raw: &RawLedger) {
+    fn words(&mut self, at: &str, raw: &RawLedger) {
         let plain = |text: &str, more: &[u8]| {
             let fits = |b: u8| b.is_ascii_alphanumeric() || more.contains(&b);
             (1..=2048).contains(&text.len()) && text.bytes().all(fits)
         };
         if raw.region.as_deref().is_some_and(|it| !plain(it, b"-")) {
-            self.faults
-                .add("ledger.region", "is not a region such as eu-central-1");
+            self.faults.add(
+                format!("{at}.region"),
+                "is not a region such as eu-central-1",
+            );
         }
         let key = raw.kms_key_id.as_deref();
         if key.is_some_and(|it| !plain(it, b":/_-")) {
             let message = "is not the id, the ARN or the alias of a key";
-            self.faults.add("ledger.kms_key_id", message);
+            self.faults.add(format!("{at}.kms_key_id"), message);
         }
         let account = |it: &str| it.len() == 12 && it.bytes().all(|b| b.is_ascii_digit());
         if raw.expected_owner.as_deref().is_some_and(|it| !account(it)) {
             let message = "is not an account: 12 digits, in quotation marks";
-            self.faults.add("ledger.expected_owner", message);
+            self.faults.add(format!("{at}.expected_owner"), message);
         }
     }
 
-    fn retention(&mut self, days: Option<i64>) -> u32 {
+    pub(super) fn retention(&mut self, at: &str, days: Option<i64>) -> u32 {
         match days {
             None => DEFAULT_RETENTION_DAYS,
             Some(days @ 1..=MOST_DAYS) => u32::try_from(days).unwrap_or(DEFAULT_RETENTION_DAYS),
             Some(_) => {
                 let message = format!("must be a number of days from 1 to {MOST_DAYS}");
-                self.faults.add("ledger.retention_days", message);
+                self.faults.add(at, message);
                 DEFAULT_RETENTION_DAYS
             }
         }

@@ -195,6 +195,7 @@ pub(super) struct RawLedger {
     pub(super) prompt_parts: Option<bool>,
     pub(super) witness: Vec<RawWitness>,
     pub(super) timestamp: Option<RawTimestamp>,
+    pub(super) payloads: Option<RawPayloads>,
 }
 
 #[derive(Default, Deserialize)]
@@ -212,6 +213,28 @@ pub(super) struct RawWitness {
     pub(super) key: Option<String>,
     pub(super) timeout: Option<String>,
     pub(super) allow_plain_http: bool,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawPayloads {
+    pub(super) place: Option<String>,
+    pub(super) retention_days: Option<i64>,
+    pub(super) reply: Option<RawReply>,
+    pub(super) region: Option<String>,
+    pub(super) endpoint: Option<String>,
+    pub(super) kms_key_id: Option<String>,
+    pub(super) expected_owner: Option<String>,
+    pub(super) connect_timeout: Option<String>,
+    pub(super) timeout: Option<String>,
+    pub(super) allow_plain_http: Option<bool>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawReply {
+    Received,
+    Restored,
 }
 
 #[derive(Clone, Copy, Deserialize)]

@@ -165,7 +165,7 @@ fn audit(
         return Err(DemoError::Auditor("the timeline lacks records".to_owned()));
     }
     auditor.ask("scan", &trust, out)?;
-    let places = ["--out", "REPORT", "--key", "KEY"];
+    let places = ["--out", "REPORT", "--key", "KEY", "--record", "AUDITOR"];
     let evidence = trust.into_iter().chain(places);
     auditor.ask("evidence", &evidence.collect::<Vec<_>>(), out)?;
     let report = stage.report.join("report.html");
@@ -182,8 +182,8 @@ struct Auditor<'s> {
 }
 
 impl Auditor<'_> {
-    /// Runs a command as it is shown, shows what it says, and counts the lines. DATA, REPORT
-    /// and KEY stand for places whose names would break the lines.
+    /// Runs a command as it is shown, shows what it says, and counts the lines. AUDITOR (a log of the
+    /// auditor's own, of its exports), DATA, KEY and REPORT stand for places whose names would break the lines.
     fn ask(
         &self,
         verb: &str,
@@ -194,6 +194,7 @@ impl Auditor<'_> {
         command.arg(verb).arg(self.data.join("ledger"));
         for word in arguments {
             match *word {
+                "AUDITOR" => command.arg(self.stage.folder.join("auditor")),
                 "DATA/trust.policy" => command.arg(self.data.join("trust.policy")),
                 "KEY" => command.arg(self.stage.folder.join("auditor.key")),
                 "REPORT" => command.arg(self.stage.report),

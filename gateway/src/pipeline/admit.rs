@@ -8,6 +8,7 @@ use gatehouse_redactor::Vault;
 
 use super::Gateway;
 use super::inbound::Head;
+use super::kept::{Payload, unkept};
 use super::prompt;
 use super::refuse::{People, Refusal, book_refusal, budget_refusal, held_refusal, session_refusal};
 use super::reserve::Funded;
@@ -20,6 +21,7 @@ use crate::auth::Caller;
 use crate::clock;
 use crate::config::Provider;
 use crate::limit::{Denied, Hold, Warning};
+use crate::payloads::{Keeping, Sealed, Unstored};
 use crate::protocol::{Facts, Protocol};
 use crate::provider;
 use crate::reject::{Code, Rejection};
@@ -36,18 +38,20 @@ pub(super) struct Admitted {
     provider: Arc<Provider>,
     pledge: Pledge,
     hold: Hold,
+    keeping: Option<Keeping>,
 }
 
 impl Gateway {
     /// Writes `exchange.admitted`, durable when this returns, and the session's new state, and sets aside
-    /// what the exchange may cost.
+    /// what the exchange may cost. Where payloads are kept, the sealed request is stored first.
     pub(super) async fn admit(
         &self,
         protocol: &dyn Protocol,
         request: Funded,
     ) -> Result<Admitted, Box<Refusal>> {
         let (mut parts, hold) = request.into_parts();
-        let (provider, offer) = match self.event(protocol, &parts, hold.amount()).await {
+        let event = self.event(protocol, &parts, hold.amount()).await;
+        let (provider, offer, payload) = match event {
             Ok(found) => found,
             Err(rejection) => {
                 parts.turn.state_mut().settle_spend(Spend::default());
@@ -61,7 +65,11 @@ impl Gateway {
         let state = parts.turn.state_mut();
         state.vault = parts.vault.to_bytes().into();
         state.steps += 1;
-        let written = Box::pin(self.write(&mut parts, hold, offer)).await;
+        let (request, keeping) = match payload {
+            Some(Payload { request, reply }) => (Some(request), Some(reply)),
+            None => (None, None),
+        };
+        let written = Box::pin(self.write(&mut parts, hold, offer, request)).await;
         let (pledge, hold) = match written.outcome {
             Ok(()) => (written.pledge, written.hold),
             Err(unwritten) => {
@@ -87,26 +95,39 @@ impl Gateway {
             provider,
             pledge,
             hold,
+            keeping,
         })
     }
 
-    /// The record, the state and what is set aside, all of them or an error.
-    async fn write(&self, parts: &mut Parts, mut hold: Hold, mut offer: Offer) -> Written {
+    /// The record, the state, what is set aside and what is kept, all of them or an error.
+    async fn write(
+        &self,
+        parts: &mut Parts,
+        mut hold: Hold,
+        mut offer: Offer,
+        kept: Option<Sealed>,
+    ) -> Written {
         let subject = parts.head.subject(parts.turn.reference());
         let id = parts.head.id.as_str();
         let mut pledge = Pledge::new(self.book.clone(), id, subject.session, subject.trace);
         // For the next process, if this one dies in between.
         let shared = parts.turn.is_shared();
         offer.closing = shared.then(|| pledge.closing().ok()).flatten();
-        let mut denied = None;
+        let mut lacking = None;
         let funds = Funds {
-            first: hold.may_be_refused(),
+            // No record names a payload that may not be there, whenever this process dies.
+            first: hold.may_be_refused() || kept.is_some(),
             set_aside: async {
-                let reserved = hold.reserve().await;
-                reserved.map_err(|why| {
-                    denied = Some(why);
-                    SessionError::Unfunded
-                })
+                let (reserved, stored) = tokio::join!(hold.reserve(), self.store(kept.as_ref()));
+                lacking = match (reserved, stored) {
+                    (Ok(()), Ok(())) => return Ok(()),
+                    (Err(denied), _) => Some(Lacking::Funds(denied)),
+                    (Ok(()), Err(error)) => {
+                        hold.release().await;
+                        Some(Lacking::Payload(error))
+                    }
+                };
+                Err(SessionError::Unfunded)
             },
         };
         let admitted = parts.turn.admit_with(offer, funds, || pledge.begins());
@@ -115,18 +136,21 @@ impl Gateway {
         Written {
             pledge,
             hold,
-            outcome: admitted.map_err(|unadmitted| Unwritten { unadmitted, denied }),
+            outcome: admitted.map_err(|unadmitted| Unwritten {
+                unadmitted,
+                lacking,
+            }),
         }
     }
 
-    /// Where the request goes, and the record of it; where others share the store, also what is
-    /// recorded if it does not answer.
+    /// Where the request goes, the record of it, and what is kept of it; where others share the store, also
+    /// what is recorded if it does not answer.
     async fn event(
         &self,
         protocol: &dyn Protocol,
         parts: &Parts,
         reserved_tokens: u64,
-    ) -> Result<(Arc<Provider>, Offer), Rejection> {
+    ) -> Result<(Arc<Provider>, Offer, Option<Payload>), Rejection> {
         let Parts {
             head,
             caller,
@@ -140,6 +164,7 @@ impl Gateway {
             .await
             .map_err(|error| session_refusal(&error))?;
         let keys = turn.keys();
+        let payload = self.seal(parts)?;
         let event = Record {
             request: head.id.as_str(),
             subject: head.subject(turn.reference()),
@@ -160,6 +185,7 @@ impl Gateway {
                 region: None,
                 key_id: None,
             },
+            payload: payload.as_ref().map(|kept| &kept.request.body),
             state: Some(StateKey {
                 id: keys.kid(),
                 commitment: keys.kc(),
@@ -172,7 +198,7 @@ impl Gateway {
             otherwise: shared.then(|| refused(head, caller, &people)).flatten(),
             ..event.into()
         };
-        Ok((Arc::clone(provider), offer))
+        Ok((Arc::clone(provider), offer, payload))
     }
 }
 
@@ -186,8 +212,16 @@ struct Written {
 /// Why it did not come to one.
 struct Unwritten {
     unadmitted: Unadmitted,
-    /// Why nothing was set aside, if that is it.
-    denied: Option<Denied>,
+    /// What could not be had, if that is it.
+    lacking: Option<Lacking>,
+}
+
+/// What an admission needs and did not get.
+enum Lacking {
+    /// What the exchange may cost is not set aside.
+    Funds(Denied),
+    /// The sealed request is not stored.
+    Payload(Unstored),
 }
 
 impl Unwritten {
@@ -195,8 +229,9 @@ impl Unwritten {
     fn refusal(self, parts: Parts, pledge: Pledge, hold: Hold) -> Box<Refusal> {
         let Unadmitted { error, fate, noted } = self.unadmitted;
         let (head, caller, mut turn) = (parts.head, parts.caller, parts.turn);
-        let rejection = match (&error, &self.denied) {
-            (SessionError::Unfunded, Some(denied)) => budget_refusal(denied),
+        let rejection = match (&error, &self.lacking) {
+            (SessionError::Unfunded, Some(Lacking::Funds(denied))) => budget_refusal(denied),
+            (SessionError::Unfunded, Some(Lacking::Payload(error))) => unkept(error),
             (error, _) => session_refusal(error),
         };
         if matches!((&error, &fate), (SessionError::Unfunded, Fate::Absent)) {
@@ -280,6 +315,7 @@ pub(super) struct Ready {
     pub(super) provider: Arc<Provider>,
     pub(super) pledge: Pledge,
     pub(super) hold: Hold,
+    pub(super) keeping: Option<Keeping>,
 }
 
 impl Admitted {
@@ -300,6 +336,7 @@ impl Admitted {
             provider,
             pledge,
             hold,
+            keeping,
         } = self;
         Ready {
             head,
@@ -311,6 +348,7 @@ impl Admitted {
             provider,
             pledge,
             hold,
+            keeping,
         }
     }
 }

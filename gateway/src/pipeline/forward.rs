@@ -35,10 +35,11 @@ impl Gateway {
             provider,
             pledge,
             hold,
+            keeping,
         } = request.into_parts();
-        let timeouts = self.config.timeouts;
+        let (timeouts, traced) = (self.config.timeouts, head.trace.as_ref());
         let deadline = head.started + timeouts.exchange;
-        let trace = head.trace.as_ref().and_then(|trace| trace.upstream());
+        let trace = traced.and_then(|trace| trace.upstream());
         let outgoing = Outgoing {
             provider: &provider,
             shape: protocol.shape(),
@@ -61,10 +62,9 @@ impl Gateway {
             self.metrics.first_byte(protocol.api(), pledge.elapsed());
             progress.replying();
         }
-        let trace = head.trace.as_ref().and_then(|trace| trace.bytes());
         let admitted = relay::Admitted {
+            trace: head.trace.as_ref().and_then(|trace| trace.bytes()),
             request: head.id,
-            trace,
             facts,
             turn,
             vault,
@@ -72,12 +72,11 @@ impl Gateway {
             deadline,
             pledge,
             hold,
+            keeping,
             progress: Arc::new(progress),
         };
-        Forwarded {
-            exchange: Exchange { admitted, answer },
-            caller,
-        }
+        let exchange = Exchange { admitted, answer };
+        Forwarded { exchange, caller }
     }
 }
 

@@ -8,6 +8,7 @@ mod bind;
 mod evidence;
 mod forward;
 mod inbound;
+mod kept;
 mod prompt;
 mod receive;
 mod refuse;
@@ -33,6 +34,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::limit::Budget;
 use crate::model::Verdicts;
+use crate::payloads::Payloads;
 use crate::protocol::Protocol;
 use crate::provider::Upstream;
 use crate::reject::{Code, Rejection};
@@ -58,6 +60,8 @@ pub struct Gateway {
     pub upstream: Upstream,
     /// The search of texts: rules, model, and what they said before.
     pub verdicts: Arc<Verdicts>,
+    /// Where sealed payloads are put; `None`: none are kept.
+    pub payloads: Option<Arc<Payloads>>,
     /// The counters.
     pub metrics: Arc<Metrics>,
     /// The one clock.

@@ -96,6 +96,8 @@ impl Unsent {
             },
             phase: None,
             upstream_digest: None,
+            payload: None,
+            unstored: None,
             duration_us: micros(pledge.elapsed()),
         };
         match settled.build(turn.place()) {

@@ -63,11 +63,14 @@ fn encode(value: &[u8], end_us: Option<i64>) -> Vec<u8> {
     row
 }
 
-/// Whether a row of [`Table::Ended`] may be forgotten. Before lifetimes were written in front, they
-/// stood behind the one byte of the value.
-fn over(row: &[u8], now_us: i64) -> bool {
+/// Tables in which rows have lifetimes: how sessions ended, and the keys of those whose payloads stay.
+const PASSING: [Table; 2] = [Table::Ended, Table::SessionKeys];
+
+/// Whether a row may be forgotten. Before lifetimes were written in front, those of [`Table::Ended`] stood
+/// behind the one byte of the value.
+fn over(table: Table, row: &[u8], now_us: i64) -> bool {
     match row {
-        [STAYS, _, end @ ..] => {
+        [STAYS, _, end @ ..] if matches!(table, Table::Ended) => {
             <[u8; 8]>::try_from(end).is_ok_and(|end| i64::from_be_bytes(end) <= now_us)
         }
         row => matches!(decode(row, now_us), Ok(None)),
@@ -157,16 +160,17 @@ impl Registry for EmbeddedRegistry {
         Ok(self.database.write(sync, change).await?)
     }
 
-    /// How sessions ended is all that has a lifetime.
     async fn sweep(&self) -> Result<(), RegistryError> {
         let now_us = self.clock.utc_us();
-        let change = move |transaction: &WriteTransaction| {
-            let mut rows = transaction.open_table(definition(Table::Ended))?;
-            rows.retain(|_, row| !over(row, now_us))
-                .map_err(redb::Error::from)
-        };
-        if self.anything_over(now_us)? {
-            self.database.write(Durable::Soon, change).await?;
+        for table in PASSING {
+            let change = move |transaction: &WriteTransaction| {
+                let mut rows = transaction.open_table(definition(table))?;
+                rows.retain(|_, row| !over(table, row, now_us))
+                    .map_err(redb::Error::from)
+            };
+            if self.anything_over(table, now_us)? {
+                self.database.write(Durable::Soon, change).await?;
+            }
         }
         Ok(())
     }
@@ -178,14 +182,14 @@ impl Registry for EmbeddedRegistry {
 
 impl EmbeddedRegistry {
     /// Looked up beside the writer: requests wait for it.
-    fn anything_over(&self, now_us: i64) -> Result<bool, RegistryError> {
-        let rows = match self.database.read()?.open_table(definition(Table::Ended)) {
+    fn anything_over(&self, table: Table, now_us: i64) -> Result<bool, RegistryError> {
+        let rows = match self.database.read()?.open_table(definition(table)) {
             Ok(rows) => rows,
             Err(TableError::TableDoesNotExist(_)) => return Ok(false),
             Err(error) => return Err(failed(error)),
         };
         for row in rows.iter().map_err(failed)? {
-            if over(row.map_err(failed)?.1.value(), now_us) {
+            if over(table, row.map_err(failed)?.1.value(), now_us) {
                 return Ok(true);
             }
         }

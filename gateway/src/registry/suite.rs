@@ -18,6 +18,7 @@ pub(crate) async fn run(registry: &dyn Registry, advance: &(dyn Fn(Duration) + S
     one_of_many_wins(registry).await;
     lists_groups_in_order(registry).await;
     lifetimes_end(registry, advance).await;
+    what_stays_can_be_given_an_end(registry, advance).await;
 }
 
 async fn writes_only_what_is_expected(registry: &dyn Registry) {
@@ -137,4 +138,29 @@ async fn lifetimes_end(registry: &dyn Registry, advance: &(dyn Fn(Duration) + Sy
     // What is over is as good as absent.
     assert!(try_put("s_b/t/1", lasting(b"r")).await.unwrap());
     assert_eq!(registry.get(table, "s_b/t/1").await.unwrap().unwrap(), b"r");
+}
+
+/// As the key of a session that has ended is, whose payloads stay for a while.
+async fn what_stays_can_be_given_an_end(
+    registry: &dyn Registry,
+    advance: &(dyn Fn(Duration) + Sync),
+) {
+    let (table, hour) = (Table::SessionKeys, Duration::from_secs(3600));
+    let [kept, other] = ["s_c/t/1", "s_d/t/1"];
+    for name in [kept, other] {
+        let made = registry.put_if(table, name, put(Expected::Absent, b"key"));
+        assert!(made.await.unwrap());
+    }
+    let ends = Put {
+        lifetime: Some(hour),
+        ..put(was(b"key"), b"key")
+    };
+    assert!(registry.put_if(table, kept, ends).await.unwrap());
+    registry.sweep().await.unwrap();
+    assert_eq!(registry.get(table, kept).await.unwrap().unwrap(), b"key");
+    advance(hour);
+    assert!(registry.get(table, kept).await.unwrap().is_none());
+    registry.sweep().await.unwrap();
+    assert!(registry.list(table, "s_c").await.unwrap().is_empty());
+    assert_eq!(registry.get(table, other).await.unwrap().unwrap(), b"key");
 }

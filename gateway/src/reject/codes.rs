@@ -100,6 +100,8 @@ codes! {
     NameMalformed = "name_malformed", 400, Caller, Retry::No, "A name or id is not spelled as the protocol asks for";
     /// A parameter that would carry the reply's text past the search.
     ParameterRefused = "parameter_refused", 400, Policy, Retry::No, "The policy does not allow this parameter";
+    /// The sealed copy of the request could not be stored, so nothing was sent.
+    PayloadUnavailable = "payload_unavailable", 503, Gateway, Retry::After(1), "The request cannot be kept as the policy demands, so nothing was sent";
     /// The caller is told of as many turns at a time as one may be.
     ProgressLimited = "progress_limited", 429, Caller, Retry::After(1), "Too many streams of progress at a time";
     /// The provider did not accept the gateway's own key.

@@ -23,6 +23,7 @@ use crate::audit::Pledge;
 use crate::config::{Limits, Phases, Timeouts};
 use crate::limit::Hold;
 use crate::model::Verdicts;
+use crate::payloads::Keeping;
 use crate::protocol::{Facts, Protocol};
 use crate::provider::Answer;
 use crate::reject::{Code, Rejection};
@@ -58,6 +59,8 @@ pub struct Admitted {
     pub pledge: Pledge,
     /// What is set aside for it.
     pub hold: Hold,
+    /// What is kept of the reply, if anything is.
+    pub keeping: Option<Keeping>,
     /// How far it is, for those who ask.
     pub progress: Arc<Reporting>,
 }
@@ -86,6 +89,7 @@ impl Admitted {
             started: self.started,
             pledge: self.pledge,
             hold: self.hold,
+            keeping: self.keeping,
             progress: self.progress,
             brought,
         };

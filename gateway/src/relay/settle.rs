@@ -14,6 +14,7 @@ use crate::audit::{
     Subject,
 };
 use crate::limit::{self, Charge, Hold, Tokens};
+use crate::payloads::{Keeping, Kept};
 use crate::protocol::{Brought, Usage};
 use crate::reject::Code;
 use crate::screen::Findings;
@@ -29,6 +30,7 @@ pub(super) struct Settlement {
     pub(super) started: Instant,
     pub(super) pledge: Pledge,
     pub(super) hold: Hold,
+    pub(super) keeping: Option<Keeping>,
     pub(super) progress: Arc<Reporting>,
     /// The results of tools that the request brought.
     pub(super) brought: Vec<Brought>,
@@ -47,7 +49,8 @@ pub(super) struct End {
 
 impl Settlement {
     /// Writes the record and the session's state, and gives the turn back. The record has been
-    /// taken by the log when this returns, though not synced.
+    /// taken by the log when this returns, though not synced. What is kept of the reply is stored before
+    /// the record that names it is written, while the meter is told.
     ///
     /// # Errors
     /// Log and store do not both have it: the caller must not get a complete reply. The provider may
@@ -73,14 +76,10 @@ impl Settlement {
             missing: self.hold.missing(),
         };
         let phase = self.saw(shared, &findings.calls, end.ending == Ending::Done);
+        let (kept, paid) = Box::pin(self.keep(end, charged)).await;
         let (phase, place) = (phase.as_ref(), self.turn.place());
-        let event = self.event(&findings, phase, (end, charged), place);
-        let event = event.or_else(|error| {
-            // That it ended is worth more than what was in it.
-            tracing::error!(request = self.request.as_str(), %error, "settled without counts");
-            self.event(&Findings::default(), phase, (end, charged), place)
-        });
-        let Ok(event) = event else {
+        let end = (end, charged, &kept);
+        let Ok(event) = self.event_in_any_case(&findings, phase, end, place) else {
             // The pledge says at least that it ended.
             let _kept = self.turn.release().await;
             return Err(Code::ReplyUnrecorded);
@@ -88,32 +87,63 @@ impl Settlement {
         let shared = self.turn.is_shared();
         let offer = Offer {
             otherwise: shared
-                .then(|| self.event(&findings, phase, (end, charged), None).ok())
+                .then(|| self.event(&findings, phase, end, None).ok())
                 .flatten(),
             ..event.into()
         };
         // From here on the record is on its way, whatever becomes of this task.
         self.pledge.keep();
-        let (hold, settling) = (&self.hold, self.turn.settle(offer));
-        let (settled, ()) = tokio::join!(settling, pay(hold, end, charged));
-        settled.map_err(|error| {
-            tracing::error!(request = self.request.as_str(), %error, "the reply is withheld");
-            match error {
-                // It was, and is told so; that there is no place for its record is why it is lost.
-                SessionError::Conflict if end.ending == Ending::Interrupted => {
-                    Code::SessionInterrupted
-                }
-                SessionError::Conflict => Code::SessionConflict,
-                _ => Code::ReplyUnrecorded,
+        let (end, hold, settling) = (end.0, &self.hold, self.turn.settle(offer));
+        let paying = async {
+            if !paid {
+                pay(hold, end, charged).await;
             }
+        };
+        let (settled, ()) = tokio::join!(settling, paying);
+        match settled {
+            Ok(()) if kept.unstored().is_none() => Ok(()),
+            // A reply that should be kept and is not is withheld, as one is that is not recorded.
+            Ok(()) => Err(Code::ReplyUnrecorded),
+            Err(error) => {
+                tracing::error!(request = self.request.as_str(), %error, "the reply is withheld");
+                Err(withheld(&error, end.ending))
+            }
+        }
+    }
+
+    /// The record; without what was in the reply if that can't be recorded: that it ended is worth more.
+    fn event_in_any_case(
+        &self,
+        findings: &Findings,
+        phase: Option<&PhaseSeen>,
+        end: (End, Charged, &Kept),
+        place: Option<Link>,
+    ) -> Result<Event, BuildError> {
+        let event = self.event(findings, phase, end, place);
+        event.or_else(|error| {
+            tracing::error!(request = self.request.as_str(), %error, "settled without counts");
+            self.event(&Findings::default(), phase, end, place)
         })
+    }
+
+    /// Stores what is kept of the reply, and tells the meter meanwhile. Says whether it did.
+    async fn keep(&mut self, end: End, charged: Charged) -> (Kept, bool) {
+        let Some(keeping) = self.keeping.take() else {
+            return (Kept::Nothing, false);
+        };
+        let (storing, paying) = (
+            Box::pin(keeping.store(self.request.as_str())),
+            pay(&self.hold, end, charged),
+        );
+        let (kept, ()) = tokio::join!(storing, paying);
+        (kept, true)
     }
 
     fn event(
         &self,
         findings: &Findings,
         phase: Option<&PhaseSeen>,
-        (end, charged): (End, Charged),
+        (end, charged, kept): (End, Charged, &Kept),
         place: Option<Link>,
     ) -> Result<Event, BuildError> {
         let restored = restored(findings);
@@ -138,6 +168,8 @@ impl Settlement {
             },
             phase: phase.map(proposed),
             upstream_digest: None,
+            payload: kept.body(),
+            unstored: kept.unstored(),
             duration_us: micros(self.pledge.elapsed()),
         }
         .build(place)
@@ -165,6 +197,16 @@ impl Settlement {
             took_us = micros(took),
             "settled"
         );
+    }
+}
+
+/// What the caller of a reply that is not recorded is told.
+fn withheld(error: &SessionError, ending: Ending) -> Code {
+    match error {
+        // It was, and is told so; that there is no place for its record is why it is lost.
+        SessionError::Conflict if ending == Ending::Interrupted => Code::SessionInterrupted,
+        SessionError::Conflict => Code::SessionConflict,
+        _ => Code::ReplyUnrecorded,
     }
 }
 

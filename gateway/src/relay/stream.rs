@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use super::finish::Finish;
 use super::settle::End;
 use super::{Admitted, Guard, ReplySlot, Shared, Unreplied};
+use crate::payloads::Keeping;
 use crate::protocol::Role;
 use crate::provider::Answer;
 use crate::reject::{Code, Rejection, Shape, reported};
@@ -38,6 +39,9 @@ struct Channel<'s> {
     /// Whether the model reads along, which takes its time.
     is_read: bool,
     progress: Arc<Reporting>,
+    keeping: Option<Keeping>,
+    /// Bytes of the reply that are kept, at most.
+    most: u64,
 }
 
 /// Runs an exchange whose reply is an event stream.
@@ -53,12 +57,20 @@ pub(super) async fn run(admitted: Admitted, mut answer: Answer, shared: &Shared,
         idle: shared.timeouts.idle,
         is_read: shared.is_read(),
         progress: Arc::clone(&settlement.progress),
+        keeping: settlement.keeping.take(),
+        most: shared.limits.reply as u64,
     };
     let finish = if slot.answer(events(body), rest.session.clone()) {
         channel.pump(&mut answer, &mut settlement.turn).await
     } else {
         Finish::CallerGone
     };
+    if let (Finish::Whole(last) | Finish::Reported(last), Some(keeping)) =
+        (&finish, &mut channel.keeping)
+    {
+        keeping.restored(last);
+    }
+    settlement.keeping = channel.keeping.take();
     let end = End {
         status: 200,
         upstream_status: Some(answer.status.as_u16()),
@@ -102,6 +114,10 @@ impl Channel<'_> {
                 Ok(None) => self.cut(&mut out, Code::ProviderTruncated.into(), &names),
             });
             if !out.is_empty() {
+                let kept = self.keep(|keeping| keeping.restored(&out));
+                if let Err(finish) = kept {
+                    return finish;
+                }
                 let sending = self.sender.send(Ok(out.freeze()));
                 let sent = self
                     .guard
@@ -125,6 +141,15 @@ impl Channel<'_> {
         }
     }
 
+    /// Keeps more of the reply, if it is kept. One that is larger than a whole reply may be has to be
+    /// cut: what goes on must all be kept.
+    fn keep(&mut self, push: impl FnOnce(&mut Keeping) -> u64) -> Result<(), Finish<Bytes>> {
+        match self.keeping.as_mut().map(push) {
+            Some(bytes) if bytes > self.most => Err(Finish::Broken(Code::ProviderTooLarge.into())),
+            _ => Ok(()),
+        }
+    }
+
     /// Takes bytes of the provider's; what may be passed on goes to `out`.
     fn feed(
         &mut self,
@@ -133,6 +158,9 @@ impl Channel<'_> {
         names: &Names<'_>,
     ) -> Option<Finish<Bytes>> {
         self.progress.came(0, bytes.len());
+        if let Err(finish) = self.keep(|keeping| keeping.received(bytes)) {
+            return Some(finish);
+        }
         if self.reader.push(bytes).is_err() {
             return Some(Finish::Broken(Code::ProviderTooLarge.into()));
         }

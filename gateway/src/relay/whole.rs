@@ -5,7 +5,7 @@ use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 
 use super::finish::Finish;
-use super::settle::End;
+use super::settle::{End, Settlement};
 use super::{Admitted, Guard, ReplySlot, Rest, Shared, Unreplied};
 use crate::provider::Answer;
 use crate::reject::{Code, Rejection, Shape, reported};
@@ -15,6 +15,8 @@ use crate::wire::body::ReplyBody;
 
 /// Errors are short; a longer one is not read to its end.
 const ERROR_CAP: usize = 1 << 20;
+/// Larger replies are sealed without holding up others.
+const LONG: usize = 64 << 10;
 
 /// What a caller gets of an answer.
 struct Reply {
@@ -43,7 +45,8 @@ pub(super) async fn run(
             let turn = &mut settlement.turn;
             let body = whole_body(&mut answer, shared, &mut slot, turn, &rest).await;
             body.map(|body| {
-                let names = Names::of(turn);
+                settlement.received(body.as_ref().ok());
+                let names = Names::of(&settlement.turn);
                 let searched = |body: Bytes| aside(read, || search.whole(&body, &names));
                 let body = body.and_then(searched);
                 finish(&answer, body, shared.protocol.shape(), request.as_str())
@@ -64,6 +67,7 @@ pub(super) async fn run(
             Finish::Broken(rejection)
         }
     });
+    settlement.restored(&finish);
     let end = End {
         status: status(&finish),
         upstream_status,
@@ -78,6 +82,24 @@ pub(super) async fn run(
         Finish::Broken(rejection) => rejection.response(shared.protocol.shape(), request.as_str()),
     };
     slot.answer(response, rest.session);
+}
+
+impl Settlement {
+    /// Keeps the provider's bytes, if those are what is kept.
+    fn received(&mut self, body: Option<&Bytes>) {
+        if let (Some(body), Some(keeping)) = (body, &mut self.keeping) {
+            aside(body.len() > LONG, || keeping.received(body));
+        }
+    }
+
+    /// Keeps what the caller gets, if that is what is kept.
+    fn restored(&mut self, finish: &Finish<Reply>) {
+        if let (Finish::Whole(reply) | Finish::Reported(reply), Some(keeping)) =
+            (finish, &mut self.keeping)
+        {
+            aside(reply.body.len() > LONG, || keeping.restored(&reply.body));
+        }
+    }
 }
 
 /// Whether a provider may have been sent anything.

@@ -11,8 +11,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::accept;
+use super::listeners::Listeners;
 use super::tls::Front;
-use crate::admin::{Desk, Files, Health, Office, Socket, StoreCondition};
+use crate::admin::{Desk, Files, Office, Socket, StoreCondition};
 use crate::audit::{Book, ConfigSnapshot, PolicyLoad};
 use crate::auth::{Authenticator, CallerKeys, DenialLog, Denials, NewCaller};
 use crate::config::Config;
@@ -46,7 +47,10 @@ impl StartError {
     }
 
     /// With the address, as the configuration has it.
-    fn at(setting: &'static str, address: SocketAddr) -> impl FnOnce(std::io::Error) -> Self {
+    pub(super) fn at(
+        setting: &'static str,
+        address: SocketAddr,
+    ) -> impl FnOnce(std::io::Error) -> Self {
         move |cause| Self::of(setting)(format!("{address}: {cause}"))
     }
 }
@@ -91,6 +95,7 @@ pub(super) async fn start(
     let Listeners { callers, admin } = listeners;
     let verdicts = super::model::verdicts(&config).await?;
     let digests = digests(&config).await?;
+    let payloads = super::payloads::payloads(&config, &office.clock).await?;
     declare(&office.book, &config, digests).await?;
     let doors = Doors {
         callers,
@@ -115,6 +120,7 @@ pub(super) async fn start(
         budget: office.budget,
         book: office.book,
         upstream,
+        payloads,
         metrics: Arc::new(super::model::metrics(&verdicts)),
         verdicts: Arc::new(verdicts),
         clock: office.clock,
@@ -140,22 +146,6 @@ pub(super) async fn start(
     running.begin(doors);
     tracing::info!(%address, admin = %admin_address, "listening");
     Ok(running)
-}
-
-/// What a gateway listens on.
-pub(super) struct Listeners {
-    callers: TcpListener,
-    admin: TcpListener,
-}
-
-impl Listeners {
-    pub(super) async fn bind(config: &Config) -> Result<Self, StartError> {
-        let callers = TcpListener::bind(config.listen).await;
-        let callers = callers.map_err(StartError::at("listen", config.listen))?;
-        let admin = Health::bind(config.admin_listen).await;
-        let admin = admin.map_err(StartError::at("admin_listen", config.admin_listen))?;
-        Ok(Self { callers, admin })
-    }
 }
 
 /// Everything that others can knock at.

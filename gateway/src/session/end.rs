@@ -90,7 +90,7 @@ impl Sessions {
     }
 
     /// Ends a session for an operator: [`SessionEnding::Revoked`] or [`SessionEnding::Erased`]. Both destroy its
-    /// state and its key; they differ in what the log says, and an erased session may also be one
+    /// state; an erased one's key is destroyed in any case, also that of a session which has ended, or
     /// whose state is damaged.
     ///
     /// The key's row is gone when this returns. The embedded database may keep the old page in
@@ -100,7 +100,12 @@ impl Sessions {
         reference: &str,
         ending: SessionEnding,
     ) -> Result<(), SessionError> {
-        let location = self.find(reference).await?;
+        let location = match self.find(reference).await {
+            Err(SessionError::NotFound(_)) if ending == SessionEnding::Erased => {
+                return self.erase_ended(reference).await;
+            }
+            found => found?,
+        };
         let wait = self.shared.limits.wait;
         match self.end(location.clone(), ending, wait).await {
             Err(SessionError::Damaged | SessionError::Newer) if ending == SessionEnding::Erased => {
@@ -150,7 +155,7 @@ impl Sessions {
         let ended = self.end(location.clone(), SessionEnding::Expired, Duration::ZERO);
         match ended.await {
             Err(SessionError::NotFound(_)) => {
-                self.destroy_key(&location).await?;
+                self.retire_key(&location, SessionEnding::Expired).await?;
                 self.shared.blobs.remove(&prefix(&location)).await?;
                 Ok(self.shared.store.forget(&location.name).await?)
             }
@@ -203,7 +208,7 @@ impl Sessions {
             return Err(error);
         }
         self.mark_ended(&location, ending).await?;
-        self.destroy_key(&location).await?;
+        self.retire_key(&location, ending).await?;
         let removed = shared.store.remove(&location.name, fence, version);
         removed.await?;
         // Nobody can open them any more, so what is left of them is only room.
@@ -283,7 +288,7 @@ impl Sessions {
         Ok(next)
     }
 
-    async fn destroy_key(&self, location: &Location) -> Result<(), SessionError> {
+    pub(super) async fn destroy_key(&self, location: &Location) -> Result<(), SessionError> {
         self.shared
             .registry
             .delete(Table::SessionKeys, &location.name, Durable::Now)
@@ -332,9 +337,13 @@ impl Sessions {
         if let Some(name) = page.names.first() {
             return Location::parse(name).ok_or(SessionError::Damaged);
         }
+        Err(SessionError::NotFound(self.ended_how(reference).await?))
+    }
+
+    /// How the session with a reference ended, as far as that is remembered.
+    pub(super) async fn ended_how(&self, reference: &str) -> Result<Absence, SessionError> {
         let ended = self.shared.registry.list(Table::Ended, reference).await?;
         let code = ended.first().and_then(|(_, row)| row.first());
-        let absence = code.map_or(Absence::Unknown, |code| absence(*code));
-        Err(SessionError::NotFound(absence))
+        Ok(code.map_or(Absence::Unknown, |code| absence(*code)))
     }
 }

@@ -16,6 +16,7 @@ mod framing;
 mod in_line;
 pub mod index;
 mod journal;
+mod kept_key;
 mod key_row;
 mod mend;
 mod outbox;
@@ -54,6 +55,7 @@ pub use error::{Absence, SessionError};
 pub use find::SessionView;
 pub use framing::{Fate, Funds, Late, Unadmitted};
 pub use journal::Journal;
+pub use kept_key::PayloadGrant;
 pub use outbox::Offer;
 pub use progress::{Doing, Progress, Reporting, STREAMS, TurnProgress, Watching};
 pub use replay::Logged;
@@ -94,6 +96,9 @@ pub struct Limits {
     pub wait: Duration,
     /// How often one session's key may seal; at most 2^32.
     pub seals: u64,
+    /// How long the key of a session is kept after its end, for what is sealed under it and stays; `None`:
+    /// it is destroyed with the session. One that is erased is destroyed in any case.
+    pub keep_keys: Option<Duration>,
 }
 
 impl Default for Limits {
@@ -105,6 +110,7 @@ impl Default for Limits {
             on_busy: OnBusy::Queue,
             wait: Duration::from_secs(30),
             seals: USE_LIMIT,
+            keep_keys: None,
         }
     }
 }
@@ -295,9 +301,8 @@ impl Sessions {
         Ok(view(&location, &loaded))
     }
 
-    /// Closes a caller's session: `session.close` is in the log, and state and key are gone, when
-    /// this returns. Nothing sealed under the key is kept beyond a session's end, so nothing is lost
-    /// with it that should stay readable.
+    /// Closes a caller's session: `session.close` is in the log, and its state is gone, when this
+    /// returns; its key too, unless payloads that are sealed under it stay ([`Limits::keep_keys`]).
     pub async fn close(&self, caller: &Caller, reference: &str) -> Result<(), SessionError> {
         let (location, _) = self.find_own(caller, reference).await?;
         let wait = self.shared.limits.wait;

@@ -33,7 +33,7 @@ const FOR_ALL: [&str; 4] = ["clock", "config", "reject", "telemetry"];
 
 /// What else each module may use. The front (`cli`, `demo`, `serve`) and the pipeline put the
 /// others together; the others know as little of each other as can be.
-const MODULE_ARROWS: [(&str, &[&str]); 21] = [
+const MODULE_ARROWS: [(&str, &[&str]); 22] = [
     (
         "admin",
         &["anchor", "audit", "auth", "limit", "registry", "session"],
@@ -50,11 +50,12 @@ const MODULE_ARROWS: [(&str, &[&str]); 21] = [
     ("demo", &["provider", "serve"]),
     ("limit", &["registry"]),
     ("model", &[]),
+    ("payloads", &["audit"]),
     (
         "pipeline",
         &[
-            "audit", "auth", "limit", "model", "protocol", "provider", "relay", "screen",
-            "session", "wire",
+            "audit", "auth", "limit", "model", "payloads", "protocol", "provider", "relay",
+            "screen", "session", "wire",
         ],
     ),
     ("protocol", &[]),
@@ -64,15 +65,16 @@ const MODULE_ARROWS: [(&str, &[&str]); 21] = [
     (
         "relay",
         &[
-            "audit", "limit", "model", "protocol", "provider", "screen", "session", "wire",
+            "audit", "limit", "model", "payloads", "protocol", "provider", "screen", "session",
+            "wire",
         ],
     ),
     ("screen", &["protocol", "session", "wire"]),
     (
         "serve",
         &[
-            "admin", "audit", "auth", "model", "pipeline", "protocol", "provider", "session",
-            "wire",
+            "admin", "audit", "auth", "model", "payloads", "pipeline", "protocol", "provider",
+            "session", "wire",
         ],
     ),
     ("session", &["audit", "auth", "registry"]),

@@ -36,6 +36,7 @@ mod log_in_s3;
 mod model;
 #[cfg(feature = "model")]
 mod model_cache;
+mod payloads;
 mod pieces;
 mod prompts;
 mod replicas;

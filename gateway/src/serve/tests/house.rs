@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::super::start::{Listeners, Running, start};
+use super::super::listeners::Listeners;
+use super::super::start::{Running, start};
 use crate::admin::Office;
 use crate::audit::{BookError, Event, Later, Unconfirmed};
 use crate::config::Config;

@@ -1,6 +1,7 @@
 //! A gateway whose log is in S3: what it does when S3 is away, when its spool is full, and when it is
 //! killed. Ceph's S3 gateway stands behind a wire that can be cut.
 
+mod payloads;
 #[path = "../../../../ledger/tests/it/s3/place.rs"]
 mod place;
 #[path = "../../../../ledger/tests/it/s3/radosgw.rs"]
@@ -52,6 +53,16 @@ impl Drop for Gateway {
 
 impl Gateway {
     fn new(place: &Place, ledger: &str) -> Self {
+        Self::over(&format!(
+            "store = \"s3\"\nbucket = \"{}\"\nregion = \"us-east-1\"\nendpoint = \"{}\"\n\
+             retention_days = 1\nsegment_age = \"200ms\"\n{ledger}",
+            place.bucket.name,
+            place.front.endpoint(),
+        ))
+    }
+
+    /// With a table of settings for the log.
+    fn over(ledger: &str) -> Self {
         let data = tempfile::tempdir().unwrap();
         let (address, admin) = (free_address(), free_address());
         let text = format!(
@@ -66,20 +77,12 @@ impl Gateway {
             protocol = "echo"
 
             [ledger]
-            store = "s3"
-            bucket = "{}"
-            region = "us-east-1"
-            endpoint = "{}"
-            retention_days = 1
-            segment_age = "200ms"
             {ledger}
 
             [log]
             level = "warn"
             "#,
             data.path(),
-            place.bucket.name,
-            place.front.endpoint(),
         );
         let config = data.path().join("gatehouse.toml");
         std::fs::write(&config, text).unwrap();

@@ -1,0 +1,113 @@
+//! The keys of ended sessions, for as long as payloads that are sealed under them stay; and what of a
+//! session's key an auditor may be given.
+
+use gatehouse_envelope::secret::Secret;
+
+use super::{
+    Absence, SessionError, Sessions,
+    begin::{is_reference, subject},
+    key_row::KeyRow,
+    store::Durable,
+    turn::Location,
+};
+use crate::{
+    audit::{ErasedLater, SessionEnding},
+    registry::{Expected, Put, Table},
+};
+
+/// What opens the payloads of one session, and nothing else of it.
+pub struct PayloadGrant {
+    /// The session's reference.
+    pub session: String,
+    /// Whose it is.
+    pub tenant: String,
+    /// The public id of its key.
+    pub kid: String,
+    /// The key, as [`gatehouse_envelope::payload::PayloadKey::grant`] writes it.
+    pub key: Secret<String>,
+}
+
+impl Sessions {
+    /// What opens a session's payloads, also after its end; `None` if its key is destroyed, or there is no
+    /// such session. Whoever calls this has to record it.
+    pub async fn payload_grant(
+        &self,
+        reference: &str,
+    ) -> Result<Option<PayloadGrant>, SessionError> {
+        let Some((location, row)) = self.key_of(reference).await? else {
+            return Ok(None);
+        };
+        let row = KeyRow::parse(&row);
+        let tenant_keys = self.shared.keyring.tenant(&location.tenant).await?;
+        let tenant_key = tenant_keys
+            .epoch(row.epoch.unwrap_or(location.epoch))
+            .ok_or(SessionError::Damaged)?;
+        let keys = tenant_key.session(&location.reference, row.wrapped)?;
+        Ok(Some(PayloadGrant {
+            session: location.reference,
+            tenant: location.tenant,
+            kid: keys.kid().to_owned(),
+            key: keys.payload().grant(),
+        }))
+    }
+
+    /// Destroys the key of a session that has ended: what was sealed under it stays unreadable. The record
+    /// of it stands outside of the session's chain, which has ended too.
+    pub(super) async fn erase_ended(&self, reference: &str) -> Result<(), SessionError> {
+        let Some((location, _)) = self.key_of(reference).await? else {
+            // Says how it ended, if that is known.
+            return Err(SessionError::NotFound(self.ended_how(reference).await?));
+        };
+        let event = ErasedLater {
+            subject: subject(&location.reference),
+            tenant: &location.tenant,
+        };
+        let event = event.build().map_err(|_| SessionError::Log)?;
+        let written = self.shared.journal.append(event).await;
+        written.map_err(|_| SessionError::Log)?;
+        self.destroy_key(&location).await
+    }
+
+    /// What becomes of the key of a session that ends now.
+    pub(super) async fn retire_key(
+        &self,
+        location: &Location,
+        ending: SessionEnding,
+    ) -> Result<(), SessionError> {
+        let keep = self.shared.limits.keep_keys;
+        let Some(lifetime) = keep.filter(|_| ending != SessionEnding::Erased) else {
+            return self.destroy_key(location).await;
+        };
+        let registry = &self.shared.registry;
+        // It may be wrapped anew, or set aside, meanwhile.
+        while let Some(row) = registry.get(Table::SessionKeys, &location.name).await? {
+            let put = Put {
+                expected: Expected::Value(row.clone()),
+                value: row,
+                lifetime: Some(lifetime),
+                sync: Durable::Now,
+            };
+            if registry
+                .put_if(Table::SessionKeys, &location.name, put)
+                .await?
+            {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the key of a session is, and its row.
+    async fn key_of(&self, reference: &str) -> Result<Option<(Location, Vec<u8>)>, SessionError> {
+        if !is_reference(reference) {
+            return Err(SessionError::NotFound(Absence::Malformed));
+        }
+        let registry = &self.shared.registry;
+        let rows = registry.list(Table::SessionKeys, reference).await?;
+        let Some((name, row)) = rows.into_iter().next() else {
+            return Ok(None);
+        };
+        let location = Location::parse(&name).ok_or(SessionError::Damaged)?;
+        Ok(Some((location, row)))
+    }
+}
