@@ -1,11 +1,15 @@
 //! The command line: what was typed, and what it means.
 
-use std::{io, path::PathBuf, process::ExitCode};
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+    process::ExitCode,
+};
 
 use clap::{Args, Parser, Subcommand};
 
 use crate::{
-    controls, diff, evidence,
+    controls, diff, evidence, payloads,
     place::{Demanded, Places, Reach, open},
     prove, scan, timeline, verify,
 };
@@ -35,6 +39,9 @@ enum Command {
     Prove(prove::Prove),
     /// Run the controls: exit 0 all pass, 1 exceptions, 2 could not tell.
     Scan(scan::Arguments),
+    /// Open the sealed payloads that a log names, and search them with today's detectors: exit 0 nothing
+    /// found, 1 something, 2 could not tell. Says what and where, never the text.
+    Rescan(payloads::Arguments),
     /// Say what a log proves: exit 0 it holds, 1 it is broken, 2 could not tell.
     Verify(Verify),
     /// Show the records of one session or request in order. Verifies nothing.
@@ -58,6 +65,10 @@ struct Verify {
     /// stamps by one of these are demanded.
     #[arg(long, value_name = "FILE")]
     tsa: Option<PathBuf>,
+    /// Where the sealed payloads are that the log names: a folder, or s3://BUCKET/PREFIX, reached as the
+    /// log is. They are compared with the log, too; no key is needed.
+    #[arg(long, value_name = "PLACE")]
+    payloads: Option<PathBuf>,
     /// One JSON object instead of text.
     #[arg(long)]
     json: bool,
@@ -86,9 +97,8 @@ struct Timeline {
     at: Places,
     #[command(flatten)]
     what: What,
-    /// The records as they stand in the log, one a line.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    given: timeline::Given,
 }
 
 #[derive(Args)]
@@ -130,14 +140,20 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         }
         Command::Evidence(asked) => evidence::run(&asked),
         Command::Prove(asked) => prove::prove(&asked),
+        Command::Rescan(asked) => payloads::run(&asked),
         Command::Scan(asked) => scan::run(&asked),
         Command::Verify(asked) => {
             let log = asked.at.open()?;
             let locks = asked.demanded.locks();
+            let place = asked.payloads.as_deref();
+            let payloads = place
+                .map(|place| open(place, &asked.at.reach))
+                .transpose()?;
             let by = verify::By {
                 trust: asked.trust.as_deref(),
                 authorities: asked.tsa.as_deref(),
                 locks,
+                payloads: payloads.as_deref(),
             };
             verify::run(log.as_ref(), &by, asked.json)
         }
@@ -148,11 +164,17 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
                 (None, Some(request)) => timeline::What::Request(request),
                 (None, None) => return Err(Failure::Usage("--session or --request".into())),
             };
-            timeline::run(log.as_ref(), &what, asked.json)
+            timeline::run(log.as_ref(), &what, &asked.given)
         }
         #[cfg(feature = "witness")]
         Command::Witness(asked) => crate::witness::run(&asked),
     }
+}
+
+/// Tells whoever runs the program something beside the answer. A standard error that takes nothing
+/// changes no answer.
+pub(crate) fn note(text: &str) {
+    let _ = writeln!(io::stderr(), "gatehouse-auditor: {text}");
 }
 
 /// A value that is an id with this prefix.

@@ -1,9 +1,8 @@
 //! `prove` and `check-proof`: one session shown to somebody who gets to see no other.
 
 use std::{
-    fs,
     io::{self, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::ExitCode,
 };
 
@@ -18,6 +17,7 @@ use serde_json::{Value, json};
 
 use crate::{
     cli::Failure,
+    export::{Export, Exported, Recording, Staged, digest_of, digest_of_folder},
     place::{Demanded, Places},
     progress::Bar,
     verify::{self, printable, read_trust, word},
@@ -39,6 +39,8 @@ pub(crate) struct Prove {
     /// Where to put the proof: a folder that is new, or empty.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    #[command(flatten)]
+    recording: Recording,
 }
 
 /// What was typed after `check-proof`.
@@ -77,15 +79,24 @@ pub(crate) fn prove(asked: &Prove) -> Result<ExitCode, Failure> {
     if report.verdict() == Verdict::Broken {
         return Ok(ExitCode::from(Verdict::Broken as u8));
     }
-    let part = Part::create(&asked.out)?;
-    let store = Dir::new(&part.0);
+    let staged = Staged::new(&asked.out)?;
+    let store = Dir::new(staged.path());
     let mut put = |name: &str, bytes: &[u8]| store.put_once(name, bytes).map_err(io::Error::other);
     put(disclose::README, README.as_bytes())
         .map_err(DiscloseError::from)
         .and_then(|()| disclose(log.as_ref(), &trust, &asked.session, &mut put))
         .map_err(|error| Failure::Read(error.to_string()))?;
     let checked = check(&store, &trust);
-    part.finish(&asked.out)?;
+    let export = Export {
+        trust: Some(digest_of(&asked.trust)?),
+        session: Some(asked.session.clone()),
+        records: Some(checked.report.records),
+        sessions: Some(1),
+        digest: Some(digest_of_folder(staged.path())?),
+        ..Export::of(Exported::Prove)
+    };
+    asked.recording.record(&export)?;
+    staged.keep()?;
     say(&checked, false)?;
     writeln!(io::stdout(), "{}", asked.out.display())?;
     Ok(ExitCode::from(checked.report.verdict() as u8))
@@ -101,44 +112,6 @@ pub(crate) fn check_proof(asked: &CheckProof) -> Result<ExitCode, Failure> {
     let checked = check(&Dir::new(&asked.folder), &trust);
     say(&checked, asked.json)?;
     Ok(ExitCode::from(checked.report.verdict() as u8))
-}
-
-/// The folder under another name until it is whole. What is left of one that fails is removed.
-struct Part(PathBuf);
-
-impl Part {
-    fn create(out: &Path) -> Result<Self, Failure> {
-        let wrong = |error: io::Error| Failure::Usage(format!("{}: {error}", out.display()));
-        let mut name = out.file_name().unwrap_or_default().to_owned();
-        name.push(".part");
-        if out.exists() && fs::read_dir(out).map_err(wrong)?.next().is_some() {
-            let out = out.display();
-            return Err(Failure::Usage(format!("{out}: the folder is not empty")));
-        }
-        let part = out.with_file_name(name);
-        let parent = part
-            .parent()
-            .filter(|parent| !parent.as_os_str().is_empty());
-        parent.map_or(Ok(()), fs::create_dir_all).map_err(wrong)?;
-        fs::create_dir(&part)
-            .map_err(|error| Failure::Usage(format!("{}: {error}", part.display())))?;
-        Ok(Self(part))
-    }
-
-    fn finish(self, out: &Path) -> Result<(), Failure> {
-        let wrong = |error: io::Error| Failure::Read(format!("{}: {error}", out.display()));
-        fs::rename(&self.0, out).map_err(wrong)?;
-        let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let synced = fs::File::open(parent.unwrap_or(Path::new("."))).and_then(|it| it.sync_all());
-        synced.map_err(wrong)
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        // After `finish` it has another name, and there is nothing to remove.
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 fn say(checked: &Checked, as_json: bool) -> io::Result<()> {

@@ -1,9 +1,6 @@
 //! `timeline`: the records of one session or request, in order.
 
-use std::{
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::{collections::HashSet, path::PathBuf, process::ExitCode};
 
 use gatehouse_ledger::{
     clock::rfc3339,
@@ -12,7 +9,10 @@ use gatehouse_ledger::{
 };
 use serde_json::Value;
 
-use crate::cli::Failure;
+use crate::{
+    cli::{Failure, note},
+    export::{Export, Exported, Recording},
+};
 
 /// Fields that are shown apart, or say nothing to a reader.
 const NOT_SHOWN: [&str; 5] = ["kind", "sid", "rid", "sseq", "sprev"];
@@ -42,9 +42,21 @@ struct Row {
     text: String,
 }
 
-/// Writes the records to standard output; exit code 2 if there are none, or if parts of the log
-/// could not be read.
-pub(crate) fn run(log: &dyn Fetcher, what: &What, as_json: bool) -> Result<ExitCode, Failure> {
+/// How the records are given out.
+#[derive(clap::Args)]
+pub(crate) struct Given {
+    /// The records as they stand in the log, one a line.
+    #[arg(long)]
+    json: bool,
+    /// Write them to this new file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    recording: Recording,
+}
+
+/// Writes the records; exit code 2 if there are none, or if parts of the log could not be read.
+pub(crate) fn run(log: &dyn Fetcher, what: &What, given: &Given) -> Result<ExitCode, Failure> {
     let mut rows = Vec::new();
     let unread = records(log, |entry| {
         if what.includes(entry) {
@@ -54,23 +66,37 @@ pub(crate) fn run(log: &dyn Fetcher, what: &What, as_json: bool) -> Result<ExitC
     .map_err(|error| Failure::Read(error.to_string()))?;
     // A session's own numbers are its order; clocks of different replicas may disagree.
     rows.sort_by(|a, b| (&a.session, a.sseq, a.unix_us).cmp(&(&b.session, b.sseq, b.unix_us)));
-    let mut out = io::stdout().lock();
-    for row in &rows {
-        writeln!(out, "{}", if as_json { &row.line } else { &row.text })?;
-    }
-    out.flush()?;
-    let mut errors = io::stderr().lock();
+    let out = given.out.as_deref();
+    let export = export(what, &rows);
+    given.recording.deliver(out, export, |out| {
+        for row in &rows {
+            writeln!(out, "{}", if given.json { &row.line } else { &row.text })?;
+        }
+        Ok(())
+    })?;
     for name in &unread {
-        writeln!(
-            errors,
-            "gatehouse-auditor: {name} could not be read; run verify"
-        )?;
+        note(&format!("{name} could not be read; run verify"));
     }
     if rows.is_empty() {
-        writeln!(errors, "gatehouse-auditor: no such record")?;
+        note("no such record");
     }
     let whole = unread.is_empty() && !rows.is_empty();
     Ok(ExitCode::from(if whole { 0 } else { 2 }))
+}
+
+fn export(what: &What, rows: &[Row]) -> Export {
+    let sessions: HashSet<&str> = rows.iter().map(|row| row.session.as_str()).collect();
+    let (session, request) = match what {
+        What::Request(id) => (None, Some(id.clone())),
+        What::Session(id) => (Some(id.clone()), None),
+    };
+    Export {
+        session,
+        request,
+        records: Some(rows.len() as u64),
+        sessions: Some(sessions.len() as u64),
+        ..Export::of(Exported::Timeline)
+    }
 }
 
 fn row(entry: &Entry<'_>) -> Row {

@@ -9,7 +9,7 @@ use std::{
 
 use gatehouse_envelope::stamp::Authorities;
 use gatehouse_ledger::{
-    clock::rfc3339,
+    clock::{Clock, SystemClock, rfc3339},
     store::Fetcher,
     trust::{MAX_TRUST, Trust},
     verify::{
@@ -18,7 +18,11 @@ use gatehouse_ledger::{
 };
 use serde_json::{Value, json};
 
-use crate::{cli::Failure, progress::Bar};
+use crate::{
+    cli::Failure,
+    payloads::{self, Checked},
+    proved::Proved,
+};
 
 /// Of each kind of entry so many are shown as text; `--json` has more.
 const SHOWN: usize = 20;
@@ -31,26 +35,48 @@ pub(crate) struct By<'a> {
     pub(crate) authorities: Option<&'a Path>,
     /// What is demanded of locks.
     pub(crate) locks: Locks,
+    /// Where the payloads are that the log names.
+    pub(crate) payloads: Option<&'a dyn Fetcher>,
 }
 
 /// Verifies and writes the report to standard output.
 pub(crate) fn run(log: &dyn Fetcher, by: &By<'_>, as_json: bool) -> Result<ExitCode, Failure> {
     let trust = by.trust.map(read_trust).transpose()?;
     let authorities = by.authorities.map(read_authorities).transpose()?;
-    let mut bar = Bar::new("segments");
-    let report = Verifier::new(trust.as_ref())
+    let now_us = SystemClock::new().now().unix_us;
+    let verifier = Verifier::new(trust.as_ref())
         .authorities(authorities.as_ref())
-        .locks(by.locks)
-        .verify(log, |progress| bar.show(progress.segments, progress.of));
-    drop(bar);
+        .locks(by.locks);
+    let proved = Proved::read(log, verifier);
+    let payloads = by.payloads;
+    let checked = payloads.map(|place| payloads::check(&proved, log, place, now_us));
+    let (report, checked) = (&proved.report, checked.transpose()?);
     let mut out = io::stdout().lock();
     if as_json {
-        writeln!(out, "{}", to_json(&report))?;
+        let mut json = to_json(report);
+        if let (Some(checked), Some(members)) = (&checked, json.as_object_mut()) {
+            members.insert("payloads".into(), checked.to_json());
+            members.insert("exit".into(), exit(report, Some(checked)).into());
+        }
+        writeln!(out, "{json}")?;
     } else {
-        out.write_all(to_text(&report).as_bytes())?;
+        out.write_all(to_text(report).as_bytes())?;
+        if let Some(checked) = &checked {
+            out.write_all(printable_lines(&checked.to_text()).as_bytes())?;
+        }
     }
     out.flush()?;
-    Ok(ExitCode::from(report.verdict() as u8))
+    Ok(ExitCode::from(exit(report, checked.as_ref())))
+}
+
+/// The worse of what the log proves and what the payloads are.
+fn exit(report: &Report, payloads: Option<&Checked>) -> u8 {
+    let payloads = payloads.map_or(Verdict::Holds, Checked::verdict);
+    match (report.verdict(), payloads) {
+        (Verdict::Broken, _) | (_, Verdict::Broken) => Verdict::Broken as u8,
+        (Verdict::Holds, Verdict::Holds) => Verdict::Holds as u8,
+        _ => Verdict::CouldNotTell as u8,
+    }
 }
 
 pub(crate) fn read_trust(path: &Path) -> Result<Trust, Failure> {
@@ -199,6 +225,12 @@ pub(crate) fn printable(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { '\u{fffd}' } else { c })
         .collect()
+}
+
+/// The same, for text of several lines.
+fn printable_lines(text: &str) -> String {
+    let lines = text.lines().map(|line| printable(line) + "\n");
+    lines.collect()
 }
 
 fn to_json(report: &Report) -> Value {

@@ -27,6 +27,7 @@ use gatehouse_ledger::{
 
 use crate::{
     cli::Failure,
+    export::{Export, Exported, Recording},
     place::is_bucket,
     scan::{self, Part, Period, Source, Tested, exit_code, results, tally, test},
     views::Loaded,
@@ -52,6 +53,8 @@ pub(crate) struct Arguments {
     /// Without it the manifest is not signed.
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
+    #[command(flatten)]
+    recording: Recording,
 }
 
 /// What a report says of itself.
@@ -82,6 +85,7 @@ pub(crate) fn run(asked: &Arguments) -> Result<ExitCode, Failure> {
     let mut package = Package::create(&asked.out)?;
     write(&mut package, &tested, &loaded, &facts)?;
     manifest::write(&mut package, &tested, &loaded, &facts, signer.as_ref())?;
+    asked.recording.record(&export(&package, &loaded, &facts))?;
     package.finish()?;
     let mut out = io::stdout().lock();
     writeln!(out, "{}", tally(&tested))?;
@@ -91,6 +95,19 @@ pub(crate) fn run(asked: &Arguments) -> Result<ExitCode, Failure> {
     }
     writeln!(out, "{}", asked.out.join(report::NAME).display())?;
     Ok(ExitCode::from(exit_code(&tested)))
+}
+
+/// What the record says of the package. Its digest is that of the manifest, which has all others.
+fn export(package: &Package, loaded: &Loaded, facts: &Facts) -> Export {
+    let manifest = package.files().last();
+    Export {
+        trust: facts.trust.clone(),
+        from_us: Some(facts.period.from_us),
+        to_us: Some(facts.period.to_us),
+        records: Some(loaded.records),
+        digest: manifest.map(|(_, digest)| format!("sha256:{digest}")),
+        ..Export::of(Exported::Evidence)
+    }
 }
 
 /// The period asked for. Evidence of a time that the log does not prove would be none.

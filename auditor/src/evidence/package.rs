@@ -3,36 +3,31 @@
 use std::{
     fs::{self, File},
     io::{self, BufWriter, Write},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use gatehouse_envelope::digest::{Sha256, hex};
 
-use crate::cli::Failure;
+use crate::{cli::Failure, export::Staged};
 
 /// A package that is being written.
 pub(super) struct Package {
-    root: PathBuf,
+    root: Staged,
     /// Name and SHA-256 in hex of every file so far.
     files: Vec<(String, String)>,
 }
 
 impl Package {
-    /// A package in a folder that is new or empty, so that nothing in it is left from before.
-    pub(super) fn create(root: &Path) -> Result<Self, Failure> {
-        let wrong = |error: io::Error| Failure::Usage(format!("{}: {error}", root.display()));
-        fs::create_dir_all(root).map_err(wrong)?;
-        if fs::read_dir(root).map_err(wrong)?.next().is_some() {
-            return Err(Failure::Usage(format!(
-                "{}: the folder is not empty",
-                root.display()
-            )));
-        }
+    /// A package in a folder that is new or empty, so that nothing in it is left from before. It is there
+    /// only when the package is finished.
+    pub(super) fn create(out: &Path) -> Result<Self, Failure> {
+        let wrong = |error: io::Error| Failure::Usage(format!("{}: {error}", out.display()));
+        let root = Staged::new(out)?;
         for folder in ["charts", "controls", "exceptions", "population"] {
-            fs::create_dir(root.join(folder)).map_err(wrong)?;
+            fs::create_dir(root.path().join(folder)).map_err(wrong)?;
         }
         Ok(Self {
-            root: root.to_owned(),
+            root,
             files: Vec::new(),
         })
     }
@@ -43,7 +38,7 @@ impl Package {
         name: &str,
         fill: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let path = self.root.join(name);
+        let path = self.root.path().join(name);
         let wrong = |error: io::Error| Failure::Read(format!("{}: {error}", path.display()));
         let file = File::create_new(&path).map_err(wrong)?;
         let mut out = Hashed {
@@ -69,10 +64,12 @@ impl Package {
         &self.files
     }
 
-    /// Makes the names durable too.
+    /// Puts the package in its place, durably.
     pub(super) fn finish(self) -> Result<(), Failure> {
-        let synced = File::open(&self.root).and_then(|folder| folder.sync_all());
-        synced.map_err(|error| Failure::Read(format!("{}: {error}", self.root.display())))
+        let root = self.root.path();
+        let synced = File::open(root).and_then(|folder| folder.sync_all());
+        synced.map_err(|error| Failure::Read(format!("{}: {error}", root.display())))?;
+        self.root.keep()
     }
 }
 

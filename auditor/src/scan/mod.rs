@@ -4,11 +4,7 @@ mod period;
 mod query;
 mod show;
 
-use std::{
-    io::{self, Write},
-    path::PathBuf,
-    process::ExitCode,
-};
+use std::{path::PathBuf, process::ExitCode};
 
 pub(crate) use period::{Period, parse as parse_time};
 pub(crate) use query::{Exceptions, Part, rows};
@@ -19,6 +15,7 @@ use gatehouse_ledger::verify::Verifier;
 use crate::{
     cli::Failure,
     controls::{self, Control},
+    export::{Export, Exported, Recording, digest_of},
     place::{Demanded, Places},
     verify::read_trust,
     views::{Database, Loaded, load},
@@ -146,6 +143,11 @@ pub(crate) struct Arguments {
     /// The same as `--format json`.
     #[arg(long)]
     json: bool,
+    /// Write it to this new file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    recording: Recording,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -171,12 +173,19 @@ pub(crate) fn run(asked: &Arguments) -> Result<ExitCode, Failure> {
     } else {
         asked.format
     };
-    let mut out = io::stdout().lock();
-    match format {
-        Format::Json => writeln!(out, "{:#}", results(&tested, &loaded, period))?,
-        Format::Sarif => writeln!(out, "{:#}", show::sarif(&tested))?,
-        Format::Text => out.write_all(show::text(&tested, &loaded, period).as_bytes())?,
-    }
-    out.flush()?;
+    let trust = asked.source.trust.as_deref().map(digest_of).transpose()?;
+    let export = Export {
+        trust,
+        from_us: Some(period.from_us),
+        to_us: Some(period.to_us),
+        records: Some(loaded.records),
+        ..Export::of(Exported::Scan)
+    };
+    let out = asked.out.as_deref();
+    asked.recording.deliver(out, export, |out| match format {
+        Format::Json => writeln!(out, "{:#}", results(&tested, &loaded, period)),
+        Format::Sarif => writeln!(out, "{:#}", show::sarif(&tested)),
+        Format::Text => out.write_all(show::text(&tested, &loaded, period).as_bytes()),
+    })?;
     Ok(ExitCode::from(exit_code(&tested)))
 }

@@ -9,6 +9,7 @@ mod twice;
 
 pub(crate) use database::{Cell, Database, Row, Table};
 pub(crate) use load::{Loaded, load};
+pub(crate) use twice::First;
 
 use crate::cli::Failure;
 

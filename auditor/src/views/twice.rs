@@ -10,20 +10,20 @@ use gatehouse_envelope::digest::sha256;
 use gatehouse_ledger::store::{Fetcher, Object, StoreError, Stored};
 
 /// The first reading: remembers the digest of every object that was read.
-pub(super) struct First<'f> {
+pub(crate) struct First<'f> {
     log: &'f dyn Fetcher,
     read: Mutex<HashMap<String, [u8; 32]>>,
 }
 
 impl<'f> First<'f> {
-    pub(super) fn new(log: &'f dyn Fetcher) -> Self {
+    pub(crate) fn new(log: &'f dyn Fetcher) -> Self {
         Self {
             log,
             read: Mutex::default(),
         }
     }
 
-    pub(super) fn second(&self) -> Second<'_, 'f> {
+    pub(crate) fn second(&self) -> Second<'_, 'f> {
         Second(self)
     }
 
@@ -48,7 +48,7 @@ impl Fetcher for First<'_> {
 }
 
 /// The second reading.
-pub(super) struct Second<'a, 'f>(&'a First<'f>);
+pub(crate) struct Second<'a, 'f>(&'a First<'f>);
 
 impl Fetcher for Second<'_, '_> {
     fn list(&self, prefix: &str) -> Result<Vec<Object>, StoreError> {

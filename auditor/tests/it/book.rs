@@ -10,7 +10,7 @@ use gatehouse_ledger::{
     store::Dir,
 };
 
-const SESSION: &str = "s_75xpnnpnhg6mngwnk7qclyc5rz";
+pub(crate) const SESSION: &str = "s_75xpnnpnhg6mngwnk7qclyc5rz";
 
 /// What is wrong with the log.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -14,6 +14,8 @@ mod aws;
 mod book;
 mod diff;
 mod evidence;
+mod export;
+mod payloads;
 mod places;
 mod prove;
 mod scan;

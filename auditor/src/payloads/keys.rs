@@ -1,0 +1,101 @@
+//! What opens payloads: given by the gateway over its admin socket, which records it, or in a file that
+//! it was written into.
+
+use std::{
+    collections::HashMap,
+    fs::File,
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+};
+
+use gatehouse_envelope::payload::PayloadKey;
+
+use super::survey::Survey;
+use crate::{
+    cli::Failure,
+    export::{AT_ONCE, Given, Recording, ask_for_keys, is_socket},
+};
+
+/// Keys that are kept at one time.
+const MOST: usize = 8192;
+/// The longest line of a file of keys.
+const LONGEST: usize = 4096;
+
+/// A session's key, and whose session it is.
+pub(super) struct Key {
+    pub(super) tenant: String,
+    pub(super) key: PayloadKey,
+}
+
+/// Where keys come from, and those that are at hand. `None`: the session has none any more.
+pub(super) struct Keys<'r> {
+    socket: Option<PathBuf>,
+    recording: &'r Recording,
+    known: HashMap<String, Option<Key>>,
+}
+
+impl<'r> Keys<'r> {
+    /// Keys from a socket, or from a file.
+    pub(super) fn open(from: &Path, recording: &'r Recording) -> Result<Self, Failure> {
+        let mut keys = Self {
+            socket: is_socket(from).then(|| from.to_owned()),
+            recording,
+            known: HashMap::new(),
+        };
+        if keys.socket.is_none() {
+            keys.read(from)?;
+        }
+        Ok(keys)
+    }
+
+    fn read(&mut self, file: &Path) -> Result<(), Failure> {
+        let wrong = |error: std::io::Error| Failure::Usage(format!("{}: {error}", file.display()));
+        let lines = BufReader::new(File::open(file).map_err(wrong)?).lines();
+        for (number, line) in (1..).zip(lines) {
+            let line = line.map_err(wrong)?;
+            let given = (line.len() <= LONGEST)
+                .then(|| serde_json::from_str(&line).ok())
+                .flatten();
+            // What stands in the line is a secret.
+            let odd = || Failure::Usage(format!("{}: line {number} is no key", file.display()));
+            let given = given.as_ref().and_then(Given::read).ok_or_else(odd)?;
+            self.put(&given).ok_or_else(odd)?;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, given: &Given) -> Option<()> {
+        let key = PayloadKey::from_grant(&given.kid, given.key.expose())?;
+        let tenant = given.tenant.clone();
+        self.known
+            .insert(given.session.clone(), Some(Key { tenant, key }));
+        Some(())
+    }
+
+    /// The key of a session. The gateway is asked for those of the next sessions with it.
+    pub(super) fn of(&mut self, session: &str, survey: &Survey) -> Result<Option<&Key>, Failure> {
+        if let Some(socket) = self.socket.clone()
+            && !self.known.contains_key(session)
+        {
+            self.ask(&socket, session, survey)?;
+        }
+        Ok(self.known.get(session).and_then(Option::as_ref))
+    }
+
+    fn ask(&mut self, socket: &Path, session: &str, survey: &Survey) -> Result<(), Failure> {
+        if self.known.len() >= MOST {
+            self.known.clear();
+        }
+        let sessions: Vec<&str> = survey.from(session).take(AT_ONCE).collect();
+        let (name, purpose) = (&self.recording.name, &self.recording.purpose);
+        let given = ask_for_keys(socket, &sessions, name.as_deref(), purpose.as_deref())?;
+        for session in sessions {
+            self.known.insert(session.to_owned(), None);
+        }
+        for key in &given {
+            let odd = || Failure::Read(format!("{}: odd keys", socket.display()));
+            self.put(key).ok_or_else(odd)?;
+        }
+        Ok(())
+    }
+}
