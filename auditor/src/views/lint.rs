@@ -93,6 +93,8 @@ mod tests {
             let digest = sha256(&[&round.to_be_bytes()]);
             let hexed = hex(&digest);
             let half = hexed.get(..32).unwrap();
+            let parts = [0..8, 8..12, 12..16, 16..20, 20..32];
+            let key = parts.map(|part| half.get(part).unwrap()).join("-");
             for (name, id) in [
                 ("rid", format!("r_{half}")),
                 ("trace", half.to_owned()),
@@ -101,6 +103,8 @@ mod tests {
                 ("st_kid", name_of("sk_", &digest)),
                 ("after", format!("20261129-prod-{half}")),
                 ("sprev", hexed.clone()),
+                // Of a key in KMS; the account in its ARN could be a card's number.
+                ("target", format!("key/{key}")),
             ] {
                 let row = vec![(name.to_owned(), Cell::Text(id))];
                 assert_eq!(lint.check(&row), [""; 0], "{row:?}");

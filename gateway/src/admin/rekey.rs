@@ -11,7 +11,7 @@ use super::{
     protocol::{Rewrap, RotatedKey},
 };
 use crate::{
-    audit::AdminAction,
+    audit::{AdminAction, root_name},
     registry::{GATEWAY, KeyringError, rotates},
 };
 
@@ -50,7 +50,7 @@ impl Desk {
         let done = self.try_rewrap(from, &mut rewrap).await;
         let changed = rewrap.tenant_keys + rewrap.log_keys + rewrap.sessions;
         if changed > 0 {
-            let root = self.keyring.root();
+            let root = root_name(self.keyring.root());
             let recorded = self.record(AdminAction::KeysRewrap, root, GATEWAY).await;
             recorded.map_err(|why| format!("{changed} keys are wrapped anew, but {why}"))?;
         }

@@ -27,7 +27,7 @@ pub use exchange::{
 pub use gatehouse_ledger::event::Event;
 #[cfg(feature = "aws")]
 pub use operation::KmsUse;
-pub use operation::{AdminAction, AdminChange, AuthDeny, ConfigSnapshot, PolicyLoad};
+pub use operation::{AdminAction, AdminChange, AuthDeny, ConfigSnapshot, PolicyLoad, root_name};
 pub use owed::Later;
 pub use parts::{BuildError, Link, Source, StateKey, Subject, Who};
 pub use pledge::Pledge;

@@ -105,6 +105,15 @@ pub struct AdminChange<'a> {
     pub tenant: &'a str,
 }
 
+/// How records name a root key: one in KMS by what stands last in its ARN, `key/…`. An account's number,
+/// which stands before that, may be a card's as well.
+pub fn root_name(id: &str) -> &str {
+    match id.strip_prefix("arn:") {
+        Some(rest) => rest.rsplit(':').next().unwrap_or(rest),
+        None => id,
+    }
+}
+
 /// What an operator can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdminAction {
@@ -175,7 +184,7 @@ impl KmsUse<'_> {
     /// A value that no record may hold.
     pub fn build(&self) -> Result<Event, BuildError> {
         let mut draft = Draft::new(self.kind);
-        draft.word("target", self.root);
+        draft.word("target", root_name(self.root));
         draft.word("tenant", self.tenant);
         draft.put().integer("epoch", u64::from(self.epoch));
         if let Some(failed) = self.failed {

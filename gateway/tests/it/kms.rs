@@ -289,7 +289,8 @@ async fn a_gateway_whose_keys_are_all_in_kms() {
         let asked = u64::try_from(house.front.count(operation)).unwrap();
         assert_eq!(of_all.sum::<u64>(), asked, "{kind}");
         assert!(uses.len() <= usize::try_from(asked).unwrap());
-        assert!(uses.iter().all(|it| it["target"] == root));
+        let (_, key) = root.rsplit_once(':').unwrap();
+        assert!(uses.iter().all(|it| it["target"] == key));
         for reason in ["disabled", "throttled", "unreachable"] {
             assert!(uses.iter().any(|it| it["reason"] == reason), "{reason}");
         }
