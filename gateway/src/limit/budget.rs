@@ -262,7 +262,8 @@ impl Hold {
                     account = name,
                     scope,
                     missing,
-                    "the meter has lost what was spent; it counts again"
+                    "the meter has less than was spent: it has lost something, or a process died \
+                     before it settled; it counts again"
                 );
                 self.missing = self.missing.max(standing.missing);
             }
