@@ -183,6 +183,14 @@ impl<'n> Note<'n> {
         self.signatures.iter().any(|s| s.is_of(key))
     }
 
+    /// The note with the signature of `key` alone, if that holds: what else stands there is anybody's.
+    pub fn signed_by(&self, key: &Key) -> Option<String> {
+        let own = self.signatures.iter().find(|s| s.is_of(key));
+        let own = own.filter(|_| self.is_signed_by(key))?;
+        let line = signature_line(&key.name, &[&own.id[..], &own.bytes].concat());
+        Some(format!("{}\n{line}", self.text))
+    }
+
     /// Whether `key` signed the text: at least one line is its own, and all of its own hold.
     pub fn is_signed_by(&self, key: &Key) -> bool {
         let holds = |s: &Signature<'_>| sign::verify(&key.public, self.text.as_bytes(), &s.bytes);

@@ -30,6 +30,10 @@ class Bad(Exception):
     """Not what it should be."""
 
 
+class Unknown(Exception):
+    """Of a kind that is not checked here."""
+
+
 def need(holds):
     if not holds:
         raise Bad
@@ -108,13 +112,14 @@ class Certificate:
         self.first, self.last = self.time(times), self.time(times)
         self.subject = body.take(0x30)
         self.key = body.take(0x30)
-        self.extensions = {}
+        self.extensions, self.critical = {}, set()
         if found := body.maybe(0xA3):
             each = Der(Der(found[1]).only(0x30))
             while each.data:
                 extension = each.enter(0x30)
                 oid = extension.take(0x06)
-                extension.maybe(0x01)
+                if (critical := extension.maybe(0x01)) and critical[1] == b"\xff":
+                    self.critical.add(oid)
                 self.extensions[oid] = extension.only(0x04)
 
     @staticmethod
@@ -158,6 +163,16 @@ class Certificate:
         if algorithm == ECDSA + b"\2" and (curve := CURVES.get(kind.maybe(0x06)[1])):
             return ecdsa(curve, bits, hashlib.sha256(message).digest(), signature)
         return False
+
+
+def known(algorithm, digest):
+    """Whether signatures of that kind are checked."""
+    named = {11: "sha256", 12: "sha384", 13: "sha512"}
+    if algorithm[:-1] == RSA:
+        return digest is not None and (algorithm[-1] == 1 or named.get(algorithm[-1]) == digest)
+    if algorithm[:-1] == ECDSA:
+        return (algorithm[-1], digest) in ((2, "sha256"), (3, "sha384"))
+    return digest is not None and algorithm == b"\x2b\x65\x70"
 
 
 def ecdsa(curve, point, digest, signature):
@@ -219,7 +234,9 @@ class Stamp:
         algorithm = signer.enter(0x30).take(0x06)
         signature = signer.take(0x04)
         self.info(info)
-        need(digest and attributes)
+        need(attributes)
+        if not known(algorithm, digest):
+            raise Unknown
         names = self.attributes(Der(attributes[1]), hashlib.new(digest, info).digest())
         [own, *_] = [one for one in certificates if names(one)] or [None]
         need(own)
@@ -263,7 +280,7 @@ class Stamp:
         """Whether its certificate leads to one of `authorities`, and is for time stamps."""
         try:
             others = [Certificate(one) for one in self.others]
-            return TIME_STAMPING in self.own.usages() and not self.own.is_authority() and self.leads(self.own, authorities, others, 4)
+            return self.own.usages() == [TIME_STAMPING] and EXTENDED_USAGE in self.own.critical and not self.own.is_authority() and self.leads(self.own, authorities, others, 4)
         except Bad:
             return False
 
@@ -276,7 +293,8 @@ class Stamp:
             return False
         if any(issued(by) for by in authorities):
             return True
-        ways = [by for by in others if by.is_authority() and issued(by)]
+        may = lambda by: by.is_authority() and (EXTENDED_USAGE not in by.extensions or TIME_STAMPING in by.usages())
+        ways = [by for by in others if may(by) and issued(by)]
         return any(self.leads(by, authorities, others, depth - 1) for by in ways)
 
 

@@ -72,9 +72,9 @@ class Witness:
         self.id = self.vkey.split("+")[1]
         self.process = None
 
-    def start(self, trust):
+    def start(self, trust, log):
         self.process = Process(
-            AUDITOR, "witness", "serve", *self.words, "--state", self.folder / "state", "--trust", trust,
+            AUDITOR, "witness", "serve", *self.words, "--state", self.folder / "state", "--trust", trust, "--also", log,
             "--listen", f"127.0.0.1:{self.port}", "--log", "json", log=self.folder / "log",
         )
         wait(f"{self.name} to listen", lambda: listens(self.port))
@@ -163,8 +163,9 @@ def test_seals_are_witnessed(tmp_path):
 
 def follow(tmp_path, gateway, witnesses, trust, quorum):
     one, two = witnesses
+    [log] = [path.name for path in (gateway.data / "ledger" / "seal").iterdir()]
     for witness in witnesses:
-        witness.start(trust)
+        witness.start(trust, log)
     gateway.witnesses = witnesses
     gateway.start()
     wait("both cosignatures", lambda: gateway.last_is_cosigned_by(one, two))
@@ -185,7 +186,7 @@ def follow(tmp_path, gateway, witnesses, trust, quorum):
     assert 'gatehouse_log_unwitnessed{witness="w2.example"} 1' in metrics
     assert 'gatehouse_log_unwitnessed{witness="w1.example"} 0' in metrics
     wait("the other's cosignature", lambda: gateway.last_is_cosigned_by(one))
-    two.start(trust)
+    two.start(trust, log)
     wait("the killed one to catch up", lambda: gateway.last_is_cosigned_by(one, two))
     wait("the gateway to say that", lambda: "w2.example is 0 seals behind\n" in gateway.ready())
     assert gateway.process.stop() == 0

@@ -288,7 +288,7 @@ class Seals:  # 9
                         self.doubts += 1
             except (Fault, stamps.Bad):
                 self.faults += 1
-            except OSError:
+            except (stamps.Unknown, OSError):
                 self.doubts += 1
         if authorities is not None and not self.broken and self.stamped_us is not None:
             self.doubts += self.last_us - self.stamped_us > 49 * 3_600_000_000

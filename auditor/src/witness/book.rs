@@ -62,6 +62,12 @@ pub(super) enum BookError {
          forgotten may cosign another history; retire its key and make a new one"
     )]
     RolledBack(u64, u64),
+    /// Without it, nobody knows how much was cosigned.
+    #[error(
+        "the key's mark is missing: how much it has cosigned is not known. `witness key` makes it with the \
+         key, and never again; retire the key and make a new one"
+    )]
+    Unmarked,
 }
 
 /// Why an entry was not kept, so that its cosignature must not be given away.
@@ -103,10 +109,8 @@ impl Book {
                 (generation, logs)
             }
         };
-        let marked = match read_if_there(mark)? {
-            None => 0,
-            Some(text) => read_mark(&text).ok_or(BookError::Damaged)?,
-        };
+        let marked = read_if_there(mark)?.ok_or(BookError::Unmarked)?;
+        let marked = read_mark(&marked).ok_or(BookError::Damaged)?;
         if marked > generation {
             return Err(BookError::RolledBack(generation, marked));
         }
@@ -154,31 +158,30 @@ impl Book {
         if self.logs.len() >= MAX_LOGS && !self.logs.contains_key(origin) {
             return Err(PutError::Full);
         }
-        let before = self.logs.insert(origin.to_owned(), entry);
+        // Nothing is known by it, and nothing can be given away, before it is durable.
+        let mut logs = self.logs.clone();
+        logs.insert(origin.to_owned(), entry);
         let generation = self.generation + 1;
-        match replace(&self.path, &write(&self.key, generation, &self.logs)) {
-            Ok(()) => self.generation = generation,
-            Err(Failed::Before(error)) => {
-                match before {
-                    Some(before) => self.logs.insert(origin.to_owned(), before),
-                    None => self.logs.remove(origin),
-                };
-                return Err(error.into());
-            }
-            Err(Failed::Unsure(error)) => {
-                self.unsure = true;
-                return Err(error.into());
-            }
-        }
-        let mark = format!("{MARK}{generation}\n");
-        // Nothing is given away of which a folder that comes back would not show that it is missing.
-        replace(&self.mark, mark.as_bytes()).map_err(
-            |(Failed::Before(error) | Failed::Unsure(error))| {
-                self.unsure = true;
-                error.into()
+        replace(&self.path, &write(&self.key, generation, &logs)).map_err(
+            |failed| match failed {
+                Failed::Before(error) => error,
+                Failed::Unsure(error) => {
+                    self.unsure = true;
+                    error
+                }
             },
-        )
+        )?;
+        // Nothing is given away of which a folder that comes back would not show that it is missing.
+        write_mark(&self.mark, generation).inspect_err(|_| self.unsure = true)?;
+        (self.logs, self.generation) = (logs, generation);
+        Ok(())
     }
+}
+
+/// Writes how many cosignatures a key has made.
+pub(super) fn write_mark(path: &Path, generation: u64) -> io::Result<()> {
+    let mark = format!("{MARK}{generation}\n");
+    replace(path, mark.as_bytes()).map_err(|(Failed::Before(error) | Failed::Unsure(error))| error)
 }
 
 fn lock(path: &Path) -> Result<File, BookError> {
@@ -289,6 +292,11 @@ mod tests {
             self.open_as(KEY)
         }
 
+        fn begin(&self) -> Result<Book, BookError> {
+            write_mark(&self.mark(), 0).unwrap();
+            self.open()
+        }
+
         fn open_as(&self, key: &str) -> Result<Book, BookError> {
             Book::open(&self.0.path().join("state"), &self.mark(), key)
         }
@@ -306,7 +314,7 @@ mod tests {
     fn entries_are_there_again() {
         let place = Place(tempfile::tempdir().unwrap());
         let (one, two) = (entry("prod", 3), entry("eu", 4));
-        let mut book = place.open().unwrap();
+        let mut book = place.begin().unwrap();
         book.put("prod", entry("prod", 2)).unwrap();
         book.put("prod", one.clone()).unwrap();
         book.put("eu", two.clone()).unwrap();
@@ -321,7 +329,7 @@ mod tests {
     #[test]
     fn what_is_older_than_its_mark_is_refused() {
         let place = Place(tempfile::tempdir().unwrap());
-        let mut book = place.open().unwrap();
+        let mut book = place.begin().unwrap();
         book.put("prod", entry("prod", 1)).unwrap();
         let old = fs::read(place.file()).unwrap();
         book.put("prod", entry("prod", 2)).unwrap();
@@ -337,12 +345,14 @@ mod tests {
         assert_eq!(place.open().unwrap().get("prod").unwrap().state.size, 2);
         fs::write(place.mark(), "2").unwrap();
         assert!(matches!(place.open(), Err(BookError::Damaged)));
+        fs::remove_file(place.mark()).unwrap();
+        assert!(matches!(place.open(), Err(BookError::Unmarked)));
     }
 
     #[test]
     fn other_files_are_refused() {
         let place = Place(tempfile::tempdir().unwrap());
-        let mut book = place.open().unwrap();
+        let mut book = place.begin().unwrap();
         book.put("prod", entry("prod", 1)).unwrap();
         drop(book);
         assert!(matches!(place.open_as("v+0+A"), Err(BookError::Other)));
@@ -362,7 +372,7 @@ mod tests {
     #[test]
     fn what_could_not_be_written_is_not_known() {
         let place = Place(tempfile::tempdir().unwrap());
-        let mut book = place.open().unwrap();
+        let mut book = place.begin().unwrap();
         book.put("prod", entry("prod", 1)).unwrap();
         // The new file's place is taken by a folder: it fails before anything has changed.
         let taken = place.file().with_added_extension("new");
@@ -378,6 +388,7 @@ mod tests {
         fs::create_dir_all(place.file().join("x")).unwrap();
         assert!(book.put("prod", entry("prod", 3)).is_err());
         assert!(!book.is_sound());
+        assert_eq!(book.get("prod").unwrap().state.size, 2);
         fs::remove_dir_all(place.file()).unwrap();
         assert!(
             book.put("prod", entry("prod", 3)).is_err(),

@@ -23,14 +23,24 @@ impl Evidence {
     }
 
     /// Keeps a request, with what was cosigned before it, as two notes in one text. The same again is
-    /// not kept twice.
-    pub(super) fn keep(&self, request: &[u8], before: &str) -> io::Result<()> {
+    /// not kept twice. Of each log that it is a `fork` of, the first one has a place of its own.
+    pub(super) fn keep(&self, request: &[u8], before: &str, fork: Option<&str>) -> io::Result<()> {
         fs::create_dir_all(&self.0)?;
-        let [a, b, c, d, ..] = sha256(&[request, before.as_bytes()]);
-        let path = self.0.join(HEXLOWER.encode(&[a, b, c, d]) + ".txt");
-        if path.try_exists()? || fs::read_dir(&self.0)?.count() >= MOST {
-            return Ok(());
-        }
+        let named = |kind: &str, digest: [u8; 32]| {
+            self.0
+                .join(format!("{kind}{}.txt", HEXLOWER.encode(&digest)))
+        };
+        let own = fork.map(|origin| named("fork-", sha256(&[origin.as_bytes()])));
+        let path = match own {
+            Some(own) if !own.try_exists()? => own,
+            _ => {
+                let path = named("", sha256(&[request, before.as_bytes()]));
+                if path.try_exists()? || fs::read_dir(&self.0)?.count() >= MOST {
+                    return Ok(());
+                }
+                path
+            }
+        };
         let head =
             "# Signed by the log, and refused: it does not continue what was cosigned before.\n";
         let middle = "\n# What was cosigned before.\n";
@@ -54,15 +64,21 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let evidence = Evidence::new(dir.path());
         for _ in 0..3 {
-            evidence.keep(b"request\n", "note\n").unwrap();
+            evidence.keep(b"request\n", "note\n", None).unwrap();
         }
         let files = || fs::read_dir(dir.path().join("evidence")).unwrap();
         assert_eq!(files().count(), 1);
         let kept = fs::read_to_string(files().next().unwrap().unwrap().path()).unwrap();
         assert!(kept.contains("request\n") && kept.ends_with("before.\nnote\n"));
         for n in 0..100 {
-            evidence.keep(format!("{n}").as_bytes(), "note\n").unwrap();
+            let text = format!("{n}");
+            evidence.keep(text.as_bytes(), "note\n", None).unwrap();
         }
         assert_eq!(files().count(), MOST);
+        // Another history of a log is kept however full it is, once.
+        for origin in ["prod", "eu", "prod"] {
+            evidence.keep(b"fork\n", "note\n", Some(origin)).unwrap();
+        }
+        assert_eq!(files().count(), MOST + 2);
     }
 }

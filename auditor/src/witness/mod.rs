@@ -19,12 +19,12 @@ use std::{
 
 use clap::{Args, Subcommand, ValueEnum};
 use gatehouse_envelope::sign::{FileSigner, Signer as _};
-use gatehouse_ledger::{clock::SystemClock, cosign::WitnessKey};
+use gatehouse_ledger::{clock::SystemClock, cosign::WitnessKey, names};
 
 use crate::{cli::Failure, verify::read_trust};
-use book::Book;
+use book::{Book, write_mark};
 use evidence::Evidence;
-use service::Witness;
+use service::{Logs, Witness};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -52,6 +52,13 @@ struct Key {
     key: PathBuf,
 }
 
+impl Key {
+    /// The file beside the key that says how much it has cosigned.
+    fn mark(&self) -> PathBuf {
+        self.key.with_added_extension("mark")
+    }
+}
+
 #[derive(Args)]
 struct Serve {
     #[command(flatten)]
@@ -62,6 +69,11 @@ struct Serve {
     /// A trust file whose `log` lines say which logs are witnessed. What else it says means nothing here.
     #[arg(long, value_name = "FILE")]
     trust: PathBuf,
+    /// The log of seals of one data directory, `<deployment>.<16 hex digits>`, besides the one that is
+    /// called as the deployment is. Each begins with nothing, so whoever has the deployment's key can
+    /// have any history witnessed once under each name: give names that auditors know. Several may be given.
+    #[arg(long = "also", value_name = "LOG", value_parser = directory_log)]
+    also: Vec<String>,
     /// Where to listen, in plain HTTP: nothing secret is sent, and who asks is known by the log's
     /// signature. Put a proxy before it for TLS.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8090")]
@@ -85,6 +97,13 @@ pub(crate) fn run(asked: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 fn print_key(asked: &Key) -> Result<ExitCode, Failure> {
+    // With a new key, and never again: nothing was cosigned by it.
+    if !asked.key.try_exists()? {
+        if let Some(folder) = asked.key.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        write_mark(&asked.mark(), 0).map_err(|error| failed(&asked.mark(), &error.to_string()))?;
+    }
     let signer = FileSigner::open_or_create(&asked.key, &asked.name)
         .map_err(|error| failed(&asked.key, &with_source(&error)))?;
     let key = WitnessKey::of(&signer).map_err(|error| Failure::Usage(error.to_string()))?;
@@ -105,13 +124,19 @@ fn serve(asked: &Serve) -> Result<ExitCode, Failure> {
     if trust.logs.iter().any(own) {
         return Err(Failure::Usage("the witness's key is that of a log".into()));
     }
-    let mark = path.with_added_extension("mark");
-    let book = Book::open(&asked.state, &mark, &key.to_string())
+    let book = Book::open(&asked.state, &asked.key.mark(), &key.to_string())
         .map_err(|error| failed(&asked.state, &error.to_string()))?;
     tell_in(asked.log);
     let evidence = Evidence::new(&asked.state);
     let clock = Arc::new(SystemClock::new());
-    let witness = Witness::new(trust, Box::new(signer), key, book, evidence, clock);
+    if !asked.also.is_empty() {
+        tracing::warn!(logs = ?asked.also, "logs of single data directories are witnessed");
+    }
+    let logs = Logs {
+        trust,
+        also: asked.also.clone(),
+    };
+    let witness = Witness::new(logs, Box::new(signer), key, book, evidence, clock);
     serve::run(asked.listen, Arc::new(witness))
         .map_err(|error| Failure::Read(format!("{}: {error}", asked.listen)))?;
     Ok(ExitCode::SUCCESS)
@@ -137,6 +162,13 @@ fn with_source(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),
+    }
+}
+
+fn directory_log(text: &str) -> Result<String, String> {
+    match (names::deployment_of_seals(text), text.contains('.')) {
+        (Some(_), true) => Ok(text.to_owned()),
+        _ => Err("a deployment, a dot and 16 lower-case hex digits".to_owned()),
     }
 }
 

@@ -159,7 +159,7 @@ async fn add_checkpoint(
         }
         Ok(Err(Refused::Failed)) | Err(_) => {
             let why = "the witness cannot cosign now\n";
-            plain(StatusCode::INTERNAL_SERVER_ERROR, why)
+            plain(StatusCode::SERVICE_UNAVAILABLE, why)
         }
     }
 }

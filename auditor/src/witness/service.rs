@@ -1,15 +1,19 @@
 //! What a witness does with a request: the checks, the cosignature, and keeping it before it is
 //! given away, as one step that no other request can come between.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
+use data_encoding::HEXLOWER;
 use gatehouse_envelope::{digest::sha256, sign::Signer};
 use gatehouse_ledger::{
     clock::Clock,
     cosign::{WitnessKey, cosign},
     note::Note,
     trust::Trust,
-    witness::{AddCheckpoint, Checkpoint, Refusal, State, judge},
+    witness::{AddCheckpoint, Checkpoint, Granted, Refusal, State, judge},
 };
 
 use super::{
@@ -23,16 +27,33 @@ const CLOCK_BACK_S: u64 = 60;
 /// checkpoint can ask as often as they like.
 const AGAIN_S: u64 = 5;
 
+/// What is witnessed.
+pub(super) struct Logs {
+    /// Whose keys count.
+    pub(super) trust: Trust,
+    /// Logs of seals of single data directories.
+    pub(super) also: Vec<String>,
+}
+
 /// A witness.
 pub(super) struct Witness {
-    trust: Trust,
+    logs: Logs,
     signer: Box<dyn Signer>,
     key: WitnessKey,
     /// Locked from the comparison of the sizes until the new one is durable: the specification's race
     /// cannot happen.
     book: Mutex<Book>,
+    /// What the book holds, for those who only look: nobody waits for the disk here.
+    shown: Mutex<Shown>,
     evidence: Evidence,
     clock: Arc<dyn Clock>,
+}
+
+#[derive(Default)]
+struct Shown {
+    /// The cosigned checkpoints, by the SHA-256 of their logs' names in hex.
+    notes: BTreeMap<String, String>,
+    is_well: bool,
 }
 
 /// Why there is no cosignature.
@@ -48,45 +69,47 @@ pub(super) enum Refused {
 
 impl Witness {
     pub(super) fn new(
-        trust: Trust,
+        logs: Logs,
         signer: Box<dyn Signer>,
         key: WitnessKey,
         book: Book,
         evidence: Evidence,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self {
-            trust,
+        let witness = Self {
+            logs,
             signer,
             key,
+            shown: Mutex::default(),
             book: Mutex::new(book),
             evidence,
             clock,
-        }
+        };
+        witness.show(&lock(&witness.book));
+        witness
     }
 
     /// Answers the body of an add-checkpoint request with a cosignature's line. Blocks on the disk.
     pub(super) fn add(&self, body: &[u8]) -> Result<String, Refused> {
         let asked = AddCheckpoint::parse(body).map_err(|_| Refusal::Malformed)?;
-        let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut book = lock(&self.book);
+        if !book.is_sound() {
+            return Err(Refused::Failed);
+        }
         let known = |origin: &str| book.get(origin).map_or_else(State::default, |it| it.state);
-        match judge(&self.trust, &asked, known) {
-            Ok((note, checkpoint)) => self.cosign(&mut book, &asked, &note, &checkpoint),
+        let answer = match judge(&self.logs.trust, &self.logs.also, &asked, known) {
+            Ok(granted) => self.cosign(&mut book, asked.old, granted),
             Err(refusal) => {
                 self.tell(&book, &asked, body, refusal);
-                Err(refusal.into())
+                return Err(refusal.into());
             }
-        }
+        };
+        self.show(&book);
+        answer
     }
 
-    fn cosign(
-        &self,
-        book: &mut Book,
-        asked: &AddCheckpoint<'_>,
-        note: &Note<'_>,
-        checkpoint: &Checkpoint<'_>,
-    ) -> Result<String, Refused> {
-        let Checkpoint { origin, size, root } = *checkpoint;
+    fn cosign(&self, book: &mut Book, old: u64, granted: Granted<'_>) -> Result<String, Refused> {
+        let Checkpoint { origin, size, root } = granted.checkpoint;
         let now = self.clock.now().unix_us / 1_000_000;
         let state = State { size, root };
         let last = book.last_time();
@@ -105,27 +128,21 @@ impl Witness {
             return Ok(kept.line.clone());
         }
         let time = now.max(last);
-        let line = cosign(note.text, self.signer.as_ref(), time).map_err(|error| {
+        let line = cosign(granted.text, self.signer.as_ref(), time).map_err(|error| {
             tracing::error!(%error, "no cosignature");
             Refused::Failed
         })?;
         let entry = Entry {
             state,
             time,
-            note: asked.note.to_owned(),
+            note: granted.signed,
             line: line.clone(),
         };
         book.put(origin, entry).map_err(|error| {
             tracing::error!(%error, origin, size, "not cosigned");
             Refused::Failed
         })?;
-        tracing::info!(
-            origin,
-            size,
-            old = asked.old,
-            root = shown(&root),
-            "cosigned"
-        );
+        tracing::info!(origin, size, old, root = shown(&root), "cosigned");
         Ok(line)
     }
 
@@ -141,45 +158,62 @@ impl Witness {
             .and_then(|note| Some((note, Checkpoint::of(note).ok()?)))
         else {
             // Nothing of it is to be believed, so nothing of it is told.
-            tracing::warn!(status = refusal.status(), "refused: {refusal}");
+            tracing::info!(status = refusal.status(), "refused: {refusal}");
             return;
         };
         let (origin, size, old) = (checkpoint.origin, checkpoint.size, asked.old);
-        if let Refusal::Stale(known) = refusal {
-            tracing::info!(origin, size, old, known, "refused: {refusal}");
-            if size > known && self.key.cosigned(note).is_some() {
-                tracing::error!(
-                    origin,
-                    size,
-                    known,
-                    "this witness has cosigned more than it knows"
-                );
-            }
+        if let Refusal::Stale(known) = refusal
+            && size > known
+            && self.key.cosigned(note).is_some()
+        {
+            tracing::error!(
+                origin,
+                size,
+                known,
+                "this witness has cosigned more than it knows"
+            );
+        }
+        let before = book.get(origin);
+        let same =
+            before.is_some_and(|it| (it.state.size, it.state.root) == (size, checkpoint.root));
+        if matches!(refusal, Refusal::Stale(_)) || same {
+            tracing::info!(origin, size, old, "refused: {refusal}");
             return;
         }
         tracing::error!(origin, size, old, "refused: {refusal}");
-        let before = book.get(origin).map_or("", |entry| entry.note.as_str());
-        if let Err(error) = self.evidence.keep(body, before) {
+        let before = before.map_or("", |entry| entry.note.as_str());
+        let fork = matches!(refusal, Refusal::Fork(_)).then_some(origin);
+        if let Err(error) = self.evidence.keep(body, before, fork) {
             tracing::error!(%error, "the request could not be kept");
         }
     }
 
+    /// Shows what the book holds.
+    fn show(&self, book: &Book) {
+        let notes = book.logs().map(|(origin, entry)| {
+            let digest = HEXLOWER.encode(&sha256(&[origin.as_bytes()]));
+            (digest, entry.note.clone() + &entry.line)
+        });
+        let shown = Shown {
+            notes: notes.collect(),
+            is_well: book.is_sound(),
+        };
+        *lock(&self.shown) = shown;
+    }
+
     /// The last cosigned checkpoint of the log whose origin has that SHA-256, in hex.
     pub(super) fn last(&self, origin_digest: &str) -> Option<String> {
-        let digest = data_encoding::HEXLOWER
-            .decode(origin_digest.as_bytes())
-            .ok()?;
-        let book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
-        book.logs()
-            .find(|(origin, _)| sha256(&[origin.as_bytes()]).as_slice() == digest)
-            .map(|(_, entry)| entry.note.clone() + &entry.line)
+        lock(&self.shown).notes.get(origin_digest).cloned()
     }
 
     /// Whether it can cosign, as far as it knows.
     pub(super) fn is_well(&self) -> bool {
-        let book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
-        book.is_sound()
+        lock(&self.shown).is_well
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

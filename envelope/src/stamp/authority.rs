@@ -9,7 +9,10 @@ use webpki::{
     ALL_VERIFICATION_ALGS, EndEntityCert, KeyUsage, anchor_from_trusted_cert, ring as algorithms,
 };
 
-use super::{Stamp, StampError};
+use super::{
+    Stamp, StampError,
+    der::{BOOLEAN, INTEGER, OCTETS, OID, Reader, SEQUENCE, context},
+};
 
 /// The extended key usage of time stamps (RFC 3161 §2.3), without tag and length.
 const TIME_STAMPING: &[u8] = &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x08];
@@ -58,8 +61,12 @@ impl Stamp<'_> {
         let Some((signer, between)) = certificates.split_first() else {
             return Err(StampError::Untrusted);
         };
+        if is_for_stamps(signer) != Some(true) {
+            return Err(StampError::Untrusted);
+        }
         let at = UnixTime::since_unix_epoch(Duration::from_micros(self.unix_us()));
-        let usage = KeyUsage::required(TIME_STAMPING);
+        // Those that issue certificates may leave it open.
+        let usage = KeyUsage::required_if_present(TIME_STAMPING);
         let signer = EndEntityCert::try_from(signer).map_err(|_| StampError::Untrusted)?;
         signer
             .verify_for_usage(
@@ -74,6 +81,30 @@ impl Stamp<'_> {
             .map(|_| ())
             .map_err(|_| StampError::Untrusted)
     }
+}
+
+/// Whether a certificate is for time stamps and nothing else, and says so in a way that nobody may pass
+/// over (RFC 3161 §2.3).
+fn is_for_stamps(certificate: &[u8]) -> Option<bool> {
+    /// 2.5.29.37, without tag and length.
+    const EXTENDED_KEY_USAGE: &[u8] = &[0x55, 0x1d, 0x25];
+    let mut body = Reader::new(Reader::new(certificate).only(SEQUENCE)?).enter(SEQUENCE)?;
+    body.expect(context(0))?;
+    body.expect(INTEGER)?;
+    // Algorithm, issuer, validity, subject, key.
+    for _ in 0..5 {
+        body.expect(SEQUENCE)?;
+    }
+    let mut extensions = Reader::new(Reader::new(body.expect(context(3))?).only(SEQUENCE)?);
+    while let Some(extension) = extensions.optional(SEQUENCE) {
+        let mut extension = Reader::new(extension.content);
+        if extension.expect(OID)? == EXTENDED_KEY_USAGE {
+            let critical = extension.optional(BOOLEAN)?.content == [0xff];
+            let usages = Reader::new(extension.expect(OCTETS)?).only(SEQUENCE)?;
+            return Some(critical && Reader::new(usages).only(OID)? == TIME_STAMPING);
+        }
+    }
+    None
 }
 
 type Verifiers = Vec<&'static dyn SignatureVerificationAlgorithm>;

@@ -55,7 +55,12 @@ fn stamps_of_all_kinds_hold() {
 #[test]
 fn what_is_not_for_time_stamps_is_not_trusted() {
     // OpenSSL makes no stamp with such a certificate, so it is put in place of the right one.
-    for usage in ["critical,serverAuth", "codeSigning"] {
+    for usage in [
+        "critical,serverAuth",
+        "codeSigning",
+        "timeStamping",
+        "critical,timeStamping,codeSigning",
+    ] {
         let tsa = Tsa::new(&RSA);
         let (_, reply) = stamped(&tsa);
         let mut stamp = Stamp::open(&reply).unwrap();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_envelope::random::RandomError;
-use gatehouse_envelope::stamp::{REQUEST_TYPE, Request, StampError};
+use gatehouse_envelope::stamp::{REQUEST_TYPE, Request};
 use gatehouse_ledger::anchor::{AnchorError, Anchors};
 use gatehouse_ledger::clock::day;
 use http::StatusCode;
@@ -51,8 +51,6 @@ enum Failure {
     Random(#[from] RandomError),
     #[error("the time stamp authority refuses with HTTP status {0}")]
     Refused(StatusCode),
-    #[error(transparent)]
-    Stamp(#[from] StampError),
     #[error("the task that asks for it broke off")]
     Task(#[from] tokio::task::JoinError),
 }
@@ -121,10 +119,12 @@ impl Stamper {
             if answer.status != StatusCode::OK {
                 return Err(Failure::Refused(answer.status));
             }
-            request.open(&answer.body)?;
-            let day = due.day.clone();
-            self.blocking(move |anchors| anchors.keep_stamp(&due, &answer.body))
-                .await?;
+            let (day, authority) = (due.day.clone(), Arc::clone(&self.authority));
+            let kept = self.blocking(move |anchors| {
+                let reply = (&request, answer.body.as_ref());
+                anchors.keep_stamp(&due, reply, &authority.certificates)
+            });
+            kept.await?;
             tracing::info!(day, "the day's last seal has a time stamp");
         }
         // Before today's first seal is there, yesterday's last one may not be.

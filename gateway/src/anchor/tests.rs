@@ -185,14 +185,15 @@ async fn request(stream: &mut TcpStream, path: &str) -> Vec<u8> {
 fn answer(trust: &Trust, own: &MemorySigner, known: &Mutex<State>, body: &str) -> Reply {
     let asked = AddCheckpoint::parse(body.as_bytes()).unwrap();
     let mut known = known.lock();
-    match judge(trust, &asked, |_| *known) {
-        Ok((note, checkpoint)) => {
+    match judge(trust, &[], &asked, |_| *known) {
+        Ok(granted) => {
+            let checkpoint = granted.checkpoint;
             let (size, root) = (checkpoint.size, checkpoint.root);
             *known = State { size, root };
             (
                 200,
                 "text/plain",
-                cosign(note.text, own, 1_795_961_100).unwrap(),
+                cosign(granted.text, own, 1_795_961_100).unwrap(),
             )
         }
         Err(refusal) => match refusal.known() {

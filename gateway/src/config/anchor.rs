@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gatehouse_envelope::stamp::Authorities;
 use gatehouse_ledger::cosign::WitnessKey;
 use http::Uri;
 
@@ -29,10 +30,12 @@ pub struct Witness {
 }
 
 /// A time stamp authority (RFC 3161).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Timestamp {
     /// Where requests are posted to.
     pub url: Uri,
+    /// Who may have issued its certificate.
+    pub certificates: Authorities,
     /// One request.
     pub timeout: Duration,
 }
@@ -69,13 +72,34 @@ impl Check<'_> {
             None => Err("is missing: where the time stamp authority is"),
             Some(text) => url_of(text, raw.allow_plain_http),
         };
-        match url {
-            Ok(url) => Some(Arc::new(Timestamp { url, timeout })),
-            Err(message) => {
+        let certificates = self.authorities(raw.certificates.as_deref());
+        match (url, certificates) {
+            (Ok(url), Some(certificates)) => Some(Arc::new(Timestamp {
+                url,
+                certificates,
+                timeout,
+            })),
+            (Ok(_), None) => None,
+            (Err(message), _) => {
                 self.faults.add("ledger.timestamp.url", message);
                 None
             }
         }
+    }
+
+    fn authorities(&mut self, path: Option<&str>) -> Option<Authorities> {
+        let read = match path {
+            None => Err(
+                "is missing: a file of the certificates, in PEM, that the authority's leads to"
+                    .into(),
+            ),
+            Some(path) => self
+                .environment
+                .file(path)
+                .and_then(|text| Authorities::parse(&text).map_err(|error| error.to_string())),
+        };
+        read.map_err(|message| self.faults.add("ledger.timestamp.certificates", message))
+            .ok()
     }
 
     fn witness_url(&mut self, path: &str, raw: &RawWitness) -> Option<Uri> {
@@ -180,9 +204,18 @@ mod tests {
 
     #[test]
     fn an_authority_for_time_stamps() {
-        assert_eq!(parse("").unwrap().timestamp, None);
-        let text = "[ledger.timestamp]\nurl = 'https://tsa.example/tsr'\ntimeout = '5s'";
-        let authority = parse(text).unwrap().timestamp.unwrap();
+        assert!(parse("").unwrap().timestamp.is_none());
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let made = rcgen::generate_simple_self_signed(vec!["tsa.example".into()]).unwrap();
+        std::fs::write(file.path(), made.cert.pem()).unwrap();
+        let section = |rest: &str| {
+            format!(
+                "[ledger.timestamp]\ncertificates = {:?}\n{rest}",
+                file.path()
+            )
+        };
+        let text = section("url = 'https://tsa.example/tsr'\ntimeout = '5s'");
+        let authority = parse(&text).unwrap().timestamp.unwrap();
         assert_eq!(authority.url, "https://tsa.example/tsr");
         assert_eq!(authority.timeout, Duration::from_secs(5));
         for (bad, place) in [
@@ -191,14 +224,26 @@ mod tests {
             ("url = 'https://tsa.example'\ntimeout = 'x'", "timeout"),
             ("url = 'https://tsa.example'\nkey = 'x'", "key"),
         ] {
-            let faults = parse(&format!("[ledger.timestamp]\n{bad}")).unwrap_err();
+            let faults = parse(&section(bad)).unwrap_err();
             assert!(
                 faults.contains(&format!("ledger.timestamp.{place}")),
                 "{faults}"
             );
         }
-        let plain = "[ledger.timestamp]\nurl = 'http://tsa.example'\nallow_plain_http = true";
-        assert!(parse(plain).is_ok());
+        let plain = section("url = 'http://tsa.example'\nallow_plain_http = true");
+        assert!(parse(&plain).is_ok());
+        let bare = "[ledger.timestamp]\nurl = 'https://tsa.example'";
+        assert!(
+            parse(bare)
+                .unwrap_err()
+                .contains("ledger.timestamp.certificates: is missing")
+        );
+        std::fs::write(file.path(), "nonsense").unwrap();
+        let faults = parse(&section("url = 'https://tsa.example'")).unwrap_err();
+        assert!(
+            faults.contains("ledger.timestamp.certificates: not a file"),
+            "{faults}"
+        );
     }
 
     #[test]

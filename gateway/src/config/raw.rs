@@ -202,6 +202,7 @@ pub(super) struct RawLedger {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RawTimestamp {
     pub(super) url: Option<String>,
+    pub(super) certificates: Option<String>,
     pub(super) timeout: Option<String>,
     pub(super) allow_plain_http: bool,
 }

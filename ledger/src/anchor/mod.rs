@@ -12,6 +12,8 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
+use gatehouse_envelope::stamp::StampError;
+
 pub use stamp::{Due, Outlook};
 
 use crate::{
@@ -37,8 +39,8 @@ pub enum AnchorError {
     #[error("the store holds fewer seals than the witness has cosigned")]
     Short,
     /// The reply, or what is stored as one, is not what it should be.
-    #[error("no time stamp on the day's last seal")]
-    Stamp,
+    #[error(transparent)]
+    Stamp(#[from] StampError),
     /// The store did not answer, or refused.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -73,7 +75,8 @@ impl Anchors {
 
     /// Takes note of the last seal: whoever makes or finds one says so.
     pub fn sealed(&self, last: u64) {
-        self.sealed.store(last.saturating_add(1), Ordering::Relaxed);
+        self.sealed
+            .fetch_max(last.saturating_add(1), Ordering::Relaxed);
     }
 
     /// The log's name: the origin line of its checkpoints.

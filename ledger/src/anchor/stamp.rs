@@ -1,6 +1,6 @@
 //! Time stamps: one a day, on the last seal of the day before.
 
-use gatehouse_envelope::stamp::Stamp;
+use gatehouse_envelope::stamp::{Authorities, MAX_REPLY, Request, Stamp, StampError};
 
 use super::{AnchorError, Anchors, nodes::read_seal};
 use crate::{clock::day, names, store::StoreError, tree::Hash};
@@ -42,27 +42,27 @@ impl Anchors {
         }))
     }
 
-    /// Stores the reply of an authority on what was due, unless there is a stamp already.
+    /// Stores the reply to the request for what was due, unless there is a stamp already.
     ///
     /// # Errors
-    /// See [`AnchorError`]; nothing is stored that is not on it.
-    pub fn keep_stamp(&self, due: &Due, reply: &[u8]) -> Result<(), AnchorError> {
-        let fits =
-            |reply: &[u8]| Stamp::open(reply).is_ok_and(|stamp| stamp.imprint() == &due.imprint);
-        if !fits(reply) {
-            return Err(AnchorError::Stamp);
-        }
+    /// See [`AnchorError`]; nothing is stored that is not on it, or by none of `authorities`.
+    pub fn keep_stamp(
+        &self,
+        due: &Due,
+        (request, reply): (&Request, &[u8]),
+        authorities: &Authorities,
+    ) -> Result<(), AnchorError> {
+        let fits = |stamp: Stamp<'_>| match stamp.imprint() == &due.imprint {
+            true => stamp.is_by(authorities),
+            false => Err(StampError::Imprint),
+        };
+        fits(request.open(reply)?)?;
         let name = names::stamp(&self.log, &due.day);
         match self.store.put_once(&name, reply) {
             // Another replica was first, and its stamp is as good.
             Err(StoreError::Conflict) => {
-                let stored = self
-                    .store
-                    .get(&name, gatehouse_envelope::stamp::MAX_REPLY)?;
-                match stored.is_some_and(|stored| fits(&stored)) {
-                    true => Ok(()),
-                    false => Err(AnchorError::Stamp),
-                }
+                let stored = self.store.get(&name, MAX_REPLY)?.unwrap_or_default();
+                Ok(fits(Stamp::open(&stored)?)?)
             }
             other => Ok(other?),
         }
@@ -94,11 +94,7 @@ impl Anchors {
     fn due(&self, number: u64) -> Result<Option<Due>, AnchorError> {
         let day = self.day_of(number)?;
         let name = names::stamp(&self.log, &day);
-        if self
-            .store
-            .get(&name, gatehouse_envelope::stamp::MAX_REPLY)?
-            .is_some()
-        {
+        if self.store.get(&name, MAX_REPLY)?.is_some() {
             return Ok(None);
         }
         let imprint = self.checkpoint(number)?.0.tree().root();

@@ -1,6 +1,6 @@
 //! Time stamps on the last seals of days (RFC 3161): by when a log was what it is.
 
-use gatehouse_envelope::stamp::{MAX_REPLY, Stamp};
+use gatehouse_envelope::stamp::{MAX_REPLY, Stamp, StampError};
 
 use super::{
     Doubt, Fault, Finding, Report, Stamped,
@@ -61,7 +61,10 @@ impl Check<'_> {
             root,
             unix_us,
         } = sealed.ok_or(Stop::Fault(Fault::SealMissing))?;
-        let stamp = Stamp::open(&reply).map_err(|_| fault())?;
+        let stamp = Stamp::open(&reply).map_err(|error| match error {
+            StampError::Algorithm => Stop::Doubt(Doubt::NotChecked),
+            _ => fault(),
+        })?;
         if stamp.imprint() != root {
             return Err(fault());
         }

@@ -72,29 +72,47 @@ impl Refusal {
     }
 }
 
-/// Whether a witness that trusts `trust` for logs may cosign. `known` gives the last checkpoint that
-/// it cosigned of an origin; what is between that and the change that follows must not be parted.
+/// The most bytes of a checkpoint's text: origin, size, root, and a few lines of the log's own.
+const MAX_TEXT: usize = 4096;
+
+/// What is to be cosigned.
+pub struct Granted<'b> {
+    /// The checkpoint.
+    pub checkpoint: Checkpoint<'b>,
+    /// Its text, which a cosignature is over.
+    pub text: &'b str,
+    /// It with the signature of the key that is trusted, and no other.
+    pub signed: String,
+}
+
+/// Whether a witness may cosign. It trusts the keys of `trust`, each for the log that is called as the
+/// key is, and for those logs of seals of its deployment that `also` names. `known` gives the last
+/// checkpoint that it cosigned of an origin; what is between that and the change that follows must not
+/// be parted.
 ///
 /// # Errors
 /// Why not.
 pub fn judge<'b>(
     trust: &Trust,
+    also: &[String],
     asked: &AddCheckpoint<'b>,
     known: impl FnOnce(&str) -> State,
-) -> Result<(Note<'b>, Checkpoint<'b>), Refusal> {
+) -> Result<Granted<'b>, Refusal> {
     let note = Note::parse(asked.note).map_err(|_| Refusal::Malformed)?;
     let checkpoint = Checkpoint::of(&note).map_err(|_| Refusal::Malformed)?;
+    if note.text.len() > MAX_TEXT {
+        return Err(Refusal::Malformed);
+    }
     let mut keys = trust
         .logs
         .iter()
-        .filter(|key| is_of(key, checkpoint.origin))
+        .filter(|key| is_of(key, also, checkpoint.origin))
         .peekable();
     if keys.peek().is_none() {
         return Err(Refusal::Unknown);
     }
-    if !keys.any(|key| note.is_signed_by(key)) {
-        return Err(Refusal::Unsigned);
-    }
+    let signed = keys.find_map(|key| note.signed_by(key));
+    let signed = signed.ok_or(Refusal::Unsigned)?;
     if asked.old > checkpoint.size {
         return Err(Refusal::Malformed);
     }
@@ -103,11 +121,7 @@ pub fn judge<'b>(
         return Err(Refusal::Stale(known.size));
     }
     if checkpoint.size == known.size && checkpoint.root != known.root {
-        // An empty tree has one root, so this is no other history but none at all.
-        return Err(match known.size {
-            0 => Refusal::Proof,
-            size => Refusal::Fork(size),
-        });
+        return Err(Refusal::Fork(known.size));
     }
     let (old, new) = (&known.root, &checkpoint.root);
     let consistent = match known.size {
@@ -116,15 +130,19 @@ pub fn judge<'b>(
         size => verify_consistency(size, checkpoint.size, old, new, &asked.proof),
     };
     match consistent {
-        true => Ok((note, checkpoint)),
+        true => Ok(Granted {
+            checkpoint,
+            text: note.text,
+            signed,
+        }),
         false => Err(Refusal::Proof),
     }
 }
 
-/// Whether a log key may sign checkpoints of `origin`: the origin is the key's name, as everywhere,
-/// or that of a log of seals of the deployment that the key is named after.
-fn is_of(key: &Key, origin: &str) -> bool {
-    key.name() == origin || names::deployment_of_seals(origin) == Some(key.name())
+/// Whether a log key may sign checkpoints of `origin`.
+fn is_of(key: &Key, also: &[String], origin: &str) -> bool {
+    let of_deployment = || names::deployment_of_seals(origin) == Some(key.name());
+    key.name() == origin || also.iter().any(|name| name == origin) && of_deployment()
 }
 
 #[cfg(test)]
@@ -153,6 +171,8 @@ mod tests {
         State { size, root }
     }
 
+    const OWN: &str = "prod.0123456789abcdef";
+
     struct House {
         log: MemorySigner,
         trust: Trust,
@@ -177,7 +197,8 @@ mod tests {
             known: State,
         ) -> Result<u64, Refusal> {
             let asked = AddCheckpoint { old, proof, note };
-            judge(&self.trust, &asked, |_| known).map(|(_, checkpoint)| checkpoint.size)
+            let own = OWN.to_owned();
+            judge(&self.trust, &[own], &asked, |_| known).map(|granted| granted.checkpoint.size)
         }
     }
 
@@ -238,19 +259,25 @@ mod tests {
         };
         assert_eq!(
             status(&house.note("prod", empty), 0, &[], State::default()),
-            (422, None)
+            (409, Some(0))
         );
     }
 
     #[test]
     fn a_deployments_key_signs_for_the_seals_of_its_directories() {
         let (house, to) = (House::new(), state(&leaves(false), 7));
-        let own = "prod.0123456789abcdef";
+        let own = OWN;
         assert_eq!(
             house.ask(&house.note(own, to), 0, vec![], State::default()),
             Ok(7)
         );
-        for other in ["prod.0123", "prod.0123456789ABCDEF", "prod-2", "prod/x"] {
+        for other in [
+            "prod.0123456789abcdee",
+            "prod.0123",
+            "prod.0123456789ABCDEF",
+            "prod-2",
+            "prod/x",
+        ] {
             let asked = house.ask(&house.note(other, to), 0, vec![], State::default());
             assert_eq!(asked, Err(Refusal::Unknown), "{other}");
         }

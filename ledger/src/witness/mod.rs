@@ -8,7 +8,7 @@ mod judge;
 
 use data_encoding::BASE64;
 
-pub use judge::{Refusal, State, judge};
+pub use judge::{Granted, Refusal, State, judge};
 
 use crate::{
     note::{Note, NoteError},

@@ -77,8 +77,9 @@ fn cosigned(
 ) -> State {
     let body = anchors.request(number, known.size).unwrap();
     let asked = AddCheckpoint::parse(body.as_bytes()).unwrap();
-    let (note, checkpoint) = judge(trust, &asked, |_| known).unwrap();
-    let line = cosign(note.text, witness, START_US / 1_000_000 + number).unwrap();
+    let granted = judge(trust, &[], &asked, |_| known).ok().unwrap();
+    let checkpoint = granted.checkpoint;
+    let line = cosign(granted.text, witness, START_US / 1_000_000 + number).unwrap();
     let key = WitnessKey::of(witness).unwrap();
     anchors.keep(number, &key, &line).unwrap();
     let (size, root) = (checkpoint.size, checkpoint.root);

@@ -8,6 +8,7 @@ use gatehouse_ledger::{
 };
 
 use super::*;
+use crate::witness::book::write_mark;
 
 /// A clock that stands still until it is set, in seconds.
 struct Set(AtomicU64);
@@ -40,11 +41,16 @@ impl House {
         let key = WitnessKey::of(&signer).unwrap();
         let clock = Arc::new(Set(AtomicU64::new(NOW)));
         let mark = dir.path().join("mark");
-        let book = Book::open(&dir.path().join("state"), &mark, &key.to_string()).unwrap();
         let evidence = Evidence::new(&dir.path().join("state"));
         let trust = Trust::one(Key::of(&log).unwrap());
         let timer: Arc<dyn Clock> = clock.clone();
-        let witness = Witness::new(trust, Box::new(signer), key, book, evidence, timer);
+        write_mark(&mark, 0).unwrap();
+        let book = Book::open(&dir.path().join("state"), &mark, &key.to_string()).unwrap();
+        let logs = Logs {
+            trust,
+            also: Vec::new(),
+        };
+        let witness = Witness::new(logs, Box::new(signer), key, book, evidence, timer);
         let leaves = (0..200_u64).map(|n| leaf_hash(&n.to_be_bytes())).collect();
         Self {
             dir,
@@ -100,7 +106,7 @@ fn a_log_is_followed_and_never_back() {
     assert_eq!(house.add(0, 3), Err(Some(Refusal::Stale(9))));
     assert_eq!(house.add(9, 9), Ok(NOW));
     assert_eq!((house.known(), house.evidence()), (9, 0));
-    let digest = data_encoding::HEXLOWER.encode(&sha256(&[b"prod"]));
+    let digest = HEXLOWER.encode(&sha256(&[b"prod"]));
     let last = house.witness.last(&digest).unwrap();
     assert!(last.starts_with(&house.note(&house.leaves[..9])));
     assert_eq!(
@@ -186,4 +192,55 @@ fn what_cannot_be_kept_is_not_given_away() {
     assert_eq!(house.known(), 1);
     std::fs::remove_dir(&taken).unwrap();
     assert_eq!(house.add(1, 2), Ok(NOW));
+    assert!(house.witness.is_well());
+
+    // The mark cannot be replaced by a file any more: it is not known what a restart would find.
+    let digest = HEXLOWER.encode(&sha256(&[b"prod"]));
+    let before = house.witness.last(&digest);
+    let mark = house.dir.path().join("mark");
+    std::fs::remove_file(&mark).unwrap();
+    std::fs::create_dir_all(mark.join("x")).unwrap();
+    assert_eq!(house.add(2, 3), Err(None));
+    std::fs::remove_dir_all(&mark).unwrap();
+    // Neither the same again nor whoever only looks gets what was not kept.
+    for (old, size) in [(2, 3), (3, 3), (2, 2)] {
+        assert_eq!(house.add(old, size), Err(None));
+    }
+    assert_eq!((house.witness.last(&digest), house.known()), (before, 2));
+    assert!(!house.witness.is_well());
+}
+
+/// What strangers have put beside the log's signature is neither kept nor shown.
+#[test]
+fn only_what_was_verified_is_kept() {
+    let house = House::new();
+    let stranger = MemorySigner::generate("stranger").unwrap();
+    let note = house.note(&house.leaves[..3]);
+    let text = Note::parse(&note).unwrap().text.to_owned();
+    let line = sign(&text, &stranger)
+        .unwrap()
+        .lines()
+        .last()
+        .unwrap()
+        .to_owned();
+    let (old, proof, crowded) = (0, vec![], note.clone() + &format!("{line}\n").repeat(9));
+    let body = AddCheckpoint {
+        old,
+        proof,
+        note: &crowded,
+    }
+    .body();
+    let cosigned = house.witness.add(body.as_bytes()).unwrap();
+    let last = house.witness.last(&HEXLOWER.encode(&sha256(&[b"prod"])));
+    assert_eq!(last, Some(note + &cosigned));
+    let long = format!("prod\n4\n{}=\n{}\n", "A".repeat(43), "x".repeat(5000));
+    let note = &sign(&long, &house.log).unwrap();
+    let body = AddCheckpoint {
+        old: 3,
+        proof: vec![],
+        note,
+    }
+    .body();
+    let refused = house.witness.add(body.as_bytes());
+    assert!(matches!(refused, Err(Refused::Judged(Refusal::Malformed))));
 }

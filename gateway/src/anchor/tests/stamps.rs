@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use gatehouse_envelope::stamp::Authorities;
 use gatehouse_ledger::names;
 
 use super::tsa::{RSA, Tsa};
@@ -49,6 +50,7 @@ impl Bureau {
             Arc::new(Mutex::new(0)),
         );
         let (told, count, tsa) = (script.clone(), asked.clone(), Tsa::new(&RSA));
+        let certificates = Authorities::parse(&tsa.certificates()).unwrap();
         let server = Server::start("/tsr", move |body| {
             *count.lock() += 1;
             let reply = tsa.reply(&body);
@@ -61,6 +63,7 @@ impl Bureau {
         let server = server.await;
         let authority = Timestamp {
             url: format!("http://{}/tsr", server.address).parse().unwrap(),
+            certificates,
             timeout: Duration::from_secs(60),
         };
         let clock = Arc::new(Set(AtomicI64::new(0)));
@@ -148,7 +151,8 @@ async fn what_is_no_stamp_of_the_seal_is_not_stored() {
     let now = MIDNIGHT_US + 3 * MINUTE_US;
     let first = Arc::new(Mutex::new(Vec::new()));
     let (kept, replayed) = (first.clone(), first);
-    let cases: [(Answer, &str); 6] = [
+    let stranger = Tsa::new(&RSA);
+    let cases: [(Answer, &str); 7] = [
         (
             Box::new(move |_, reply| {
                 *kept.lock() = reply;
@@ -178,6 +182,10 @@ async fn what_is_no_stamp_of_the_seal_is_not_stored() {
             }),
             "signature does not hold",
         ),
+        (
+            Box::new(move |request, _| (200, stranger.reply(request))),
+            "no trusted authority",
+        ),
         (Box::new(|_, _| (0, Vec::new())), "broke off"),
     ];
     for (answer, why) in cases {
@@ -187,6 +195,6 @@ async fn what_is_no_stamp_of_the_seal_is_not_stored() {
         assert!(stamps(&log).is_empty(), "{why}");
     }
     *bureau.script.lock() = None;
-    assert_eq!(bureau.attempt(now).await, (String::new(), 7));
+    assert_eq!(bureau.attempt(now).await, (String::new(), 8));
     assert_eq!(stamps(&log).len(), 1);
 }
