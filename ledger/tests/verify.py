@@ -281,6 +281,7 @@ class Seals:  # 9
                 stamp = stamps.Stamp(self.get(name, stamps.MAX_REPLY))
                 need(stamp.imprint == root)
                 self.doubts += stamp.us + 900_000_000 < us
+                self.doubts += stamp.us > us + 49 * 3_600_000_000
                 if authorities is not None:
                     if stamp.is_by(authorities):
                         self.stamped_us = us
@@ -310,21 +311,21 @@ class Seals:  # 9
         return f'{{"w":"{w}","size":{size},"root":"{root}","seg":{json.dumps(seg)},"last_us":{last_us},"state":"{state}"}}'
 
     def cosignatures(self, found):
-        cosigned = set()
+        cosigned = {}
         for key_id, name in found.items():
             try:
                 note = Note(self.get(name, MAX_NOTE), self.log, self.tree.size, self.tree.root())
                 need(len(note.lines) == 2 and note.signed(self.keys))
                 for witness, key in (self.trust.witnesses.items() if self.trust else ()):
                     if key.id.hex() == key_id:
-                        note.cosigned(key)
-                        cosigned.add(witness)
+                        cosigned[witness] = note.cosigned(key)
             except Fault:
                 self.faults += 1
             except OSError:
                 self.doubts += 1
         if self.trust and self.trust.quorum != "none" and self.trust.is_quorum(cosigned):
             self.witnessed_us = self.last_us
+            self.doubts += max(cosigned.values()) * 1_000_000 > self.last_us + 49 * 3_600_000_000
 
 
 def unpack(stored):  # 5

@@ -5,6 +5,9 @@ use gatehouse_envelope::stamp::{Authorities, MAX_REPLY, Request, Stamp, StampErr
 use super::{AnchorError, Anchors, nodes::read_seal};
 use crate::{clock::day, names, store::StoreError, tree::Hash};
 
+/// Past this a seal is not worth a stamp any more; verifiers take them for an hour longer.
+const TOO_LATE_US: u64 = 48 * 3600 * 1_000_000;
+
 /// What is to be stamped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Due {
@@ -25,7 +28,8 @@ pub struct Outlook {
 
 impl Anchors {
     /// What there is to be stamped; none without seals. Of days before the last, those that have no
-    /// stamp need none any more: a later one covers them.
+    /// stamp need none any more: a later one covers them. Nor does a seal that is two days older than the
+    /// last: a stamp that late does not show that it is of its time.
     ///
     /// # Errors
     /// See [`AnchorError`].
@@ -33,9 +37,10 @@ impl Anchors {
         let Some(last) = self.last() else {
             return Ok(None);
         };
-        let last_day = self.day_of(last)?;
+        let last_us = self.time_of(last)?;
+        let last_day = day(last_us);
         let number = self.last_before(last, &last_day)?;
-        let due = number.map(|number| self.due(number)).transpose()?;
+        let due = number.map(|number| self.due(number, last_us)).transpose()?;
         Ok(Some(Outlook {
             last_day,
             due: due.flatten(),
@@ -91,8 +96,12 @@ impl Anchors {
         Ok(before)
     }
 
-    fn due(&self, number: u64) -> Result<Option<Due>, AnchorError> {
-        let day = self.day_of(number)?;
+    fn due(&self, number: u64, last_us: u64) -> Result<Option<Due>, AnchorError> {
+        let us = self.time_of(number)?;
+        if last_us.saturating_sub(us) > TOO_LATE_US {
+            return Ok(None);
+        }
+        let day = day(us);
         let name = names::stamp(&self.log, &day);
         if self.store.get(&name, MAX_REPLY)?.is_some() {
             return Ok(None);
@@ -102,8 +111,10 @@ impl Anchors {
     }
 
     fn day_of(&self, number: u64) -> Result<String, AnchorError> {
-        Ok(day(read_seal(self.store.as_ref(), &self.log, number)?
-            .0
-            .unix_us))
+        Ok(day(self.time_of(number)?))
+    }
+
+    fn time_of(&self, number: u64) -> Result<u64, AnchorError> {
+        Ok(read_seal(self.store.as_ref(), &self.log, number)?.0.unix_us)
     }
 }

@@ -260,6 +260,11 @@ pub enum Doubt {
         "records of the session are missing; they may be in a stream, or the end of one, that is not here"
     )]
     SessionGap,
+    /// A cosignature or time stamp from long after its seal.
+    #[error(
+        "cosigned, or stamped, more than two days after the time that the seal says: it may have been made later than that"
+    )]
+    Late,
     /// The seals of the last two days and more have no time stamp by an authority that was named.
     #[error(
         "the seals of the last two days and more have no time stamp by an authority that was named"
@@ -287,7 +292,7 @@ impl Doubt {
     /// What kind of trouble it is.
     pub fn class(self) -> Class {
         match self {
-            Self::Clock => Class::Clock,
+            Self::Clock | Self::Late => Class::Clock,
             Self::DeclaredGap | Self::SessionGap => Class::Gap,
             Self::Empty
             | Self::EmptyPlace

@@ -17,6 +17,9 @@ use crate::{
 
 /// How far the cosignatures may be behind the seals: they come when a witness answers.
 const BEHIND_US: u64 = 600_000_000;
+/// How much later than its seal a cosignature or time stamp may be: what comes later does not show that
+/// the seal is of its time.
+pub(super) const LATE_US: u64 = 49 * 3600 * 1_000_000;
 
 /// What the store holds of a log of seals: names by the seals' numbers.
 #[derive(Default)]
@@ -250,6 +253,10 @@ impl<'c> Check<'c> {
             return;
         };
         if trust.is_quorum(|witness| times.contains_key(witness)) {
+            let latest = times.values().copied().max().unwrap_or_default();
+            if latest.saturating_mul(1_000_000) > self.summary.last_us.saturating_add(LATE_US) {
+                report.doubt_at(self.name, Some(number), Doubt::Late);
+            }
             self.summary.witnessed = Some(Witnessed {
                 seal: number,
                 unix_us: self.summary.last_us,

@@ -5,11 +5,11 @@ use gatehouse_envelope::stamp::{MAX_REPLY, Stamp, StampError};
 use super::{
     Doubt, Fault, Finding, Report, Stamped,
     kept::CLOCKS_US,
-    seal::{Check, Sealed, Stop},
+    seal::{Check, LATE_US, Sealed, Stop},
 };
 
 /// How far stamps may be behind the seals: one comes when a day is over, and may be late.
-const BEHIND_US: u64 = 49 * 3600 * 1_000_000;
+const BEHIND_US: u64 = LATE_US;
 
 impl Check<'_> {
     /// Checks the time stamps, once the seals are checked.
@@ -70,6 +70,9 @@ impl Check<'_> {
         }
         if stamp.unix_us().saturating_add(CLOCKS_US) < *unix_us {
             report.doubt(name, Doubt::Clock);
+        }
+        if stamp.unix_us() > unix_us.saturating_add(LATE_US) {
+            report.doubt(name, Doubt::Late);
         }
         let Some(authorities) = self.by.authorities else {
             return Ok(None);

@@ -9,6 +9,7 @@ use gatehouse_envelope::stamp::{Authorities, Request, Stamp, StampError};
 use gatehouse_ledger::{
     Mode,
     anchor::{AnchorError, Anchors},
+    clock::{Clock as _, SystemClock, day},
     names,
     note::Key,
     seal::Sealer,
@@ -22,9 +23,17 @@ use crate::log::Deployment;
 
 pub(crate) type Objects = BTreeMap<String, Vec<u8>>;
 
-/// 2020-01-01T12:00:00Z: the authority's clock is the machine's, which is later.
-const NOON: u64 = 1_577_880_000_000_000;
 const DAY_US: u64 = 86_400_000_000;
+const MINUTE_US: u64 = 60_000_000;
+/// The first second of 2020 and of 2100. The authority's clock is the machine's, somewhere between.
+const PAST: u64 = 1_577_836_800_000_000;
+const FUTURE: u64 = 4_102_444_800_000_000;
+
+/// The last midnight: stamps made now on the seals of the two days before are in time.
+fn midnight() -> u64 {
+    let now = SystemClock::new().now().unix_us;
+    now - now % DAY_US
+}
 
 /// A log of some days, all of which but the last have their stamps.
 pub(crate) struct Log {
@@ -34,16 +43,19 @@ pub(crate) struct Log {
     pub(crate) authorities: String,
     /// The last seal that is stamped.
     seal: u64,
+    midnight: u64,
 }
 
 /// Another authority, of the same name.
 static OTHER: LazyLock<String> = LazyLock::new(|| Tsa::new(&RSA).certificates());
 
-pub(crate) static LOG: LazyLock<Log> = LazyLock::new(|| made(&RSA, NOON));
+pub(crate) static LOG: LazyLock<Log> = LazyLock::new(|| made(&RSA, midnight()));
 
-fn made(kind: &Kind, noon: u64) -> Log {
+/// Seals shortly before the midnight before, shortly before `midnight`, and 40 hours behind it.
+fn made(kind: &Kind, midnight: u64) -> Log {
     let (dir, authority) = (tempfile::tempdir().unwrap(), Tsa::new(kind));
-    let mut prod = Deployment::at(noon);
+    let first = midnight - DAY_US - 10 * MINUTE_US;
+    let mut prod = Deployment::at(first - 2 * MINUTE_US);
     let (ledger, _) = prod.open(dir.path(), Mode::Local);
     prod.segment(&ledger, 5);
     prod.clock.advance(Duration::from_secs(60));
@@ -51,15 +63,14 @@ fn made(kind: &Kind, noon: u64) -> Log {
     let keys = vec![Key::of(prod.signer.as_ref()).unwrap()];
     let anchors = Anchors::new(prod.store.clone(), &keys, "prod");
     let mut sealer = Sealer::open(prod.store.clone(), prod.signer.clone(), keys, "prod").unwrap();
-    sealer.seal(noon + 90_000_000, true).unwrap();
+    sealer.seal(first, true).unwrap();
     let mut stamped = sealer.last().unwrap();
-    // On the third day nothing ran.
-    for (day, seals) in [(1, 3), (3, 2), (4, 1)] {
+    // On the day behind that midnight nothing ran.
+    let last = midnight + 40 * 60 * MINUTE_US;
+    for (start, seals) in [(midnight - 10 * MINUTE_US, 3), (last, 2)] {
         let before = sealer.last().unwrap();
         for minute in 0..seals {
-            sealer
-                .seal(noon + day * DAY_US + minute * 60_000_000, true)
-                .unwrap();
+            sealer.seal(start + minute * MINUTE_US, true).unwrap();
         }
         anchors.sealed(sealer.last().unwrap());
         let outlook = anchors.outlook().unwrap().unwrap();
@@ -95,10 +106,17 @@ fn made(kind: &Kind, noon: u64) -> Log {
         trust: prod.trust(),
         authorities: authority.certificates(),
         seal: stamped,
+        midnight,
     }
 }
 
 impl Log {
+    /// The name of a stamp on the day that begins so many days behind the midnight.
+    fn name(&self, days: i64) -> String {
+        let us = self.midnight.checked_add_signed(days * DAY_US as i64);
+        names::stamp("prod", &day(us.unwrap()))
+    }
+
     pub(crate) fn stamps(&self) -> Vec<(&str, &[u8])> {
         let objects = self.objects.iter();
         let stamps = objects.filter(|(name, _)| name.starts_with("tsa/"));
@@ -132,9 +150,8 @@ fn doubts(report: &Report) -> Vec<Doubt> {
 
 #[test]
 fn the_last_seals_of_days_are_stamped() {
-    let days = ["2020-01-01", "2020-01-02", "2020-01-04"];
     let names: Vec<_> = LOG.stamps().into_iter().map(|(name, _)| name).collect();
-    assert_eq!(names, days.map(|day| names::stamp("prod", day)));
+    assert_eq!(names, [LOG.name(-2), LOG.name(-1)]);
     let report = LOG.checked(&[]);
     assert_eq!(
         report.verdict(),
@@ -158,7 +175,7 @@ fn the_last_seals_of_days_are_stamped() {
     assert_eq!(report.verdict(), Verdict::CouldNotTell);
     assert_eq!(
         doubts(&report)[..],
-        [[Doubt::StampUntrusted; 3].as_slice(), &[Doubt::StampBehind]].concat()
+        [[Doubt::StampUntrusted; 2].as_slice(), &[Doubt::StampBehind]].concat()
     );
 }
 
@@ -166,7 +183,7 @@ fn the_last_seals_of_days_are_stamped() {
 /// says the same to the microsecond.
 #[test]
 fn every_byte_and_cut_of_a_stamp() {
-    let (name, bytes) = LOG.stamps()[2];
+    let (name, bytes) = LOG.stamps()[1];
     let whole = Stamp::open(bytes).unwrap();
     let (imprint, us) = (*whole.imprint(), whole.unix_us());
     let (mut same, mut unknown) = (0, 0);
@@ -210,18 +227,15 @@ fn stamps_dropped_exchanged_and_put_elsewhere() {
             );
         }
         // Under the name of a day that has no seal, and of one that is not over.
-        for (day, fault) in [
-            ("2020-01-03", Fault::SealMissing),
-            ("2020-01-05", Fault::Stamp),
-        ] {
-            let report = LOG.checked(&[(&names::stamp("prod", day), Some(bytes.to_vec()))]);
+        for (day, fault) in [(0, Fault::SealMissing), (1, Fault::Stamp)] {
+            let report = LOG.checked(&[(&LOG.name(day), Some(bytes.to_vec()))]);
             assert_eq!(report.faults[0].what, fault, "{day}");
         }
     }
     // Later ones cover those before, but not for long.
-    let report = LOG.checked(&[(stamps[0].0, None), (stamps[1].0, None)]);
+    let report = LOG.checked(&[(stamps[0].0, None)]);
     assert_eq!(report.verdict(), Verdict::Holds);
-    let report = LOG.checked(&[(stamps[2].0, None)]);
+    let report = LOG.checked(&[(stamps[1].0, None)]);
     assert_eq!(doubts(&report), [Doubt::StampBehind]);
     let none: Vec<_> = stamps.iter().map(|(name, _)| (*name, None)).collect();
     assert_eq!(doubts(&LOG.checked(&none)), [Doubt::StampBehind]);
@@ -230,7 +244,7 @@ fn stamps_dropped_exchanged_and_put_elsewhere() {
     let last = LOG.objects.keys().filter(|name| name.starts_with("seal/"));
     let last: Vec<_> = last
         .rev()
-        .take(4)
+        .take(6)
         .map(|name| (name.as_str(), None))
         .collect();
     let found: Vec<_> = LOG.checked(&last).faults.iter().map(|at| at.what).collect();
@@ -239,11 +253,19 @@ fn stamps_dropped_exchanged_and_put_elsewhere() {
 
 #[test]
 fn a_stamp_from_before_its_seal_says_that_a_clock_is_wrong() {
-    // 2100: unless this test is still run then, the authority's clock is behind.
-    let log = made(&RSA, 4_102_488_000_000_000);
+    let log = made(&RSA, FUTURE);
     let report = log.checked(&[]);
     assert_eq!(report.faults.len(), 0);
-    assert_eq!(doubts(&report), [Doubt::Clock; 3]);
+    assert_eq!(doubts(&report), [Doubt::Clock; 2]);
+}
+
+/// One that was made long after shows nothing of when the seal was.
+#[test]
+fn a_stamp_from_long_after_its_seal_cannot_be_told() {
+    let log = made(&RSA, PAST);
+    let report = log.checked(&[]);
+    assert_eq!(report.faults.len(), 0);
+    assert_eq!(doubts(&report), [Doubt::Late; 2]);
 }
 
 /// Cases for another verifier: what, which objects, and whose stamps count.
@@ -298,8 +320,8 @@ pub(crate) fn cases() -> Vec<Case> {
             exchanged,
             own.clone(),
         ));
-        for day in ["2020-01-03", "2020-01-05"] {
-            let moved = vec![(names::stamp("prod", day), Some(bytes.to_vec()))];
+        for day in [0, 1] {
+            let moved = vec![(LOG.name(day), Some(bytes.to_vec()))];
             cases.push((format!("{name} as that of {day}"), moved, own.clone()));
         }
     }
@@ -310,7 +332,7 @@ pub(crate) fn cases() -> Vec<Case> {
 pub(crate) fn others() -> Vec<(&'static str, Log)> {
     let p256 = &["ec", "-pkeyopt", "ec_paramgen_curve:P-256"];
     vec![
-        ("stamped-p256", made(&Kind { key: p256, ..RSA }, NOON)),
+        ("stamped-p256", made(&Kind { key: p256, ..RSA }, midnight())),
         (
             "stamped-sha1-name",
             made(
@@ -319,9 +341,10 @@ pub(crate) fn others() -> Vec<(&'static str, Log)> {
                     digest: "sha512",
                     ..RSA
                 },
-                NOON,
+                midnight(),
             ),
         ),
-        ("stamped-tomorrow", made(&RSA, 4_102_488_000_000_000)),
+        ("stamped-late", made(&RSA, PAST)),
+        ("stamped-tomorrow", made(&RSA, FUTURE)),
     ]
 }

@@ -132,13 +132,17 @@ async fn a_day_is_stamped_once_it_is_over() {
         well(1),
         "once is enough"
     );
-    // A process that starts anew finds it there; after days without any, the last one is stamped.
+    // A process that starts anew finds it there. After days without any, the last one's stamp would be too
+    // late to show anything; the next day's covers it.
     let again = Bureau::start(&log).await;
     assert_eq!(again.attempt(MIDNIGHT_US + 7 * MINUTE_US).await, well(0));
     let later = MIDNIGHT_US + 5 * 86_400_000_000;
     seal(&log, later);
-    assert_eq!(again.attempt(later + 4 * MINUTE_US).await, well(1));
-    let both = ["2026-11-29", "2026-11-30"].map(|day| names::stamp("prod", day));
+    assert_eq!(again.attempt(later + 4 * MINUTE_US).await, well(0));
+    let next = later + 86_400_000_000;
+    seal(&log, next);
+    assert_eq!(again.attempt(next + 4 * MINUTE_US).await, well(1));
+    let both = ["2026-11-29", "2026-12-05"].map(|day| names::stamp("prod", day));
     assert_eq!(stamps(&log), both);
 }
 
