@@ -107,7 +107,9 @@ fn show(bytes: &[u8]) {
     let names: Vec<&String> = SHOWN.keys().collect();
     let name = names[usize::from(*which) % names.len()];
     let mut changed = SHOWN.clone();
-    let before = changed.insert(name.clone(), bytes.to_vec()).unwrap_or_default();
+    let before = changed
+        .insert(name.clone(), bytes.to_vec())
+        .unwrap_or_default();
     let checked = disclose::check(&Memory::with(changed), &LOG.trust);
     // What proves the same may be written differently: with extra data, or with signatures of others.
     if checked.report.verdict() == Verdict::Holds && !name.ends_with("-proof") {

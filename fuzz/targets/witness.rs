@@ -77,8 +77,15 @@ fn request(body: &[u8], known: State) {
     assert_eq!(asked.body().as_bytes(), body);
     if let Ok(granted) = judge(&LOG.trust, &[], &asked, |_| known) {
         let checkpoint = granted.checkpoint;
-        let texts = LOG.notes.iter().map(|own| Note::parse(own).expect("a note"));
-        assert!(texts.map(|own| own.text.to_owned()).any(|own| own == granted.text));
+        let texts = LOG
+            .notes
+            .iter()
+            .map(|own| Note::parse(own).expect("a note"));
+        assert!(
+            texts
+                .map(|own| own.text.to_owned())
+                .any(|own| own == granted.text)
+        );
         assert!(checkpoint.size >= known.size && asked.old == known.size);
     }
 }
