@@ -1,6 +1,9 @@
 //! The trust file: whose signatures count (c2sp.org/tlog-policy).
 
-use std::{collections::HashSet, fmt::Write as _};
+use std::{
+    collections::{BTreeMap, HashSet},
+    fmt::Write as _,
+};
 
 use data_encoding::BASE64;
 
@@ -180,6 +183,18 @@ impl Trust {
             }
         }
         fulfilled.contains(wanted.as_str())
+    }
+
+    /// When the witnesses that have cosigned a checkpoint at these times, in seconds since 1970, had
+    /// become a quorum; none if they are not one, or none is asked for.
+    pub fn quorum_time(&self, cosigned: &BTreeMap<&str, u64>) -> Option<u64> {
+        if self.quorum == Quorum::None {
+            return None;
+        }
+        let mut times: Vec<u64> = cosigned.values().copied().collect();
+        times.sort_unstable();
+        let by = |time: u64| move |name: &str| cosigned.get(name).is_some_and(|at| *at <= time);
+        times.into_iter().find(|time| self.is_quorum(by(*time)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{Part, Proof, record_proof, seal_proof, seals::is_quorum};
+use super::{Part, Proof, record_proof, seal_proof, seals::quorum_time};
 use crate::{
     cert::{Certificate, CertificateError},
     json::Scanner,
@@ -36,12 +36,21 @@ pub struct Checked {
     pub times_us: Option<(u64, u64)>,
     /// Of how many records seals show that they were in the log by the time of the seal.
     pub sealed: u64,
-    /// The time of the last of these seals, in microseconds since 1970.
+    /// The time of the last of these seals, by the deployment's clock, in microseconds since 1970.
     pub sealed_us: Option<u64>,
+    /// When a quorum of witnesses had cosigned checkpoints over all of these seals, by their clocks, in
+    /// seconds since 1970; none if the trust file asks for none, or one is missing.
+    pub witnessed_s: Option<u64>,
 }
 
-/// What a seal says of a stream: its root, and the time of the seal.
-type Seen = HashMap<(String, u64), (Hash, u64)>;
+/// What a seal says of a stream at a size.
+struct Sealed {
+    root: Hash,
+    /// The time of the seal, in microseconds since 1970.
+    unix_us: u64,
+    /// When a quorum had cosigned it, in seconds since 1970.
+    witnessed_s: Option<u64>,
+}
 
 /// Something that does not fit, or could not be told.
 enum Stop {
@@ -81,10 +90,12 @@ pub fn check(folder: &dyn Fetcher, trust: &Trust) -> Checked {
         folder,
         trust,
         certificates: BTreeMap::new(),
-        seen: Seen::new(),
+        seen: HashMap::new(),
         scanner: Scanner::default(),
         sessions: Sessions::default(),
     };
+    // The first seals first: theirs is the time that counts.
+    seals.sort_unstable();
     for (log, number) in &seals {
         if let Err(stop) = check.seal(log, *number, &mut checked.report) {
             checked.report.stop(&names::seal(log, *number), stop);
@@ -105,7 +116,8 @@ struct Check<'c> {
     folder: &'c dyn Fetcher,
     trust: &'c Trust,
     certificates: BTreeMap<String, Certificate>,
-    seen: Seen,
+    /// By writer and size: the first seal that says it.
+    seen: HashMap<(String, u64), Sealed>,
     scanner: Scanner,
     sessions: Sessions,
 }
@@ -132,16 +144,20 @@ impl Check<'_> {
         if proof.index != number || !verify_inclusion(&leaf, number, size, &proof.path, &root) {
             return Err(Fault::Inclusion.into());
         }
-        if self.trust.quorum != Quorum::None && !is_quorum(proof.note, self.trust) {
+        let witnessed_s = quorum_time(proof.note, self.trust);
+        if self.trust.quorum != Quorum::None && witnessed_s.is_none() {
             report.doubt(&seal_proof(log, number), Doubt::Quorum);
         }
         for stream in seal.streams {
-            let (at, said) = ((stream.writer, stream.size), (stream.root, seal.unix_us));
-            let first = self.seen.entry(at).or_insert(said);
-            if first.0 != said.0 {
+            let said = Sealed {
+                root: stream.root,
+                unix_us: seal.unix_us,
+                witnessed_s,
+            };
+            let at = (stream.writer, stream.size);
+            if self.seen.entry(at).or_insert(said).root != stream.root {
                 return Err(Fault::SealOmits.into());
             }
-            first.1 = first.1.min(said.1);
         }
         Ok(())
     }
@@ -171,10 +187,11 @@ impl Check<'_> {
         checked.times_us = Some((first_us.min(us), last_us.max(us)));
         (checked.last, checked.last_kind) = (Some(sseq), record.kind.to_owned());
         match self.seen.get(&(writer.to_owned(), size)) {
-            Some((sealed, _)) if *sealed != root => return Err(Fault::StreamChanged.into()),
-            Some((_, us)) => {
+            Some(sealed) if sealed.root != root => return Err(Fault::StreamChanged.into()),
+            Some(sealed) => {
                 checked.sealed += 1;
-                checked.sealed_us = checked.sealed_us.max(Some(*us));
+                checked.sealed_us = checked.sealed_us.max(Some(sealed.unix_us));
+                checked.witnessed_s = checked.witnessed_s.max(sealed.witnessed_s);
             }
             None if self.trust.quorum != Quorum::None => return Err(Stop::Doubt(Doubt::Quorum)),
             None => checked.report.finding(name, Finding::NotSealed),

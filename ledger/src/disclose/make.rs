@@ -204,7 +204,8 @@ impl Stream {
     }
 }
 
-/// Puts seals and the proofs that they are among the log's.
+/// Puts seals and the proofs that they are among the log's. Most lead to one of a few checkpoints, so
+/// the one before is tried first.
 fn put_seals(
     log: &dyn Fetcher,
     trust: &Trust,
@@ -212,9 +213,12 @@ fn put_seals(
     numbers: &BTreeSet<u64>,
     put: &mut dyn FnMut(&str, &[u8]) -> io::Result<()>,
 ) -> Result<(), DiscloseError> {
-    let least = numbers.last().copied().unwrap_or_default();
-    let (size, note) = seals.top(log, trust, least)?;
+    let mut top: Option<(u64, String)> = None;
     for number in numbers {
+        let (size, note) = match top.take().filter(|(size, _)| size > number) {
+            Some(top) => top,
+            None => seals.top(log, trust, *number)?,
+        };
         let name = names::seal(&seals.log, *number);
         copy(log, &name, MAX_SEAL, put)?;
         let path = seals.tree.inclusion(*number, size);
@@ -224,6 +228,7 @@ fn put_seals(
             note: &note,
         };
         put(&seal_proof(&seals.log, *number), proof.text().as_bytes())?;
+        top = Some((size, note));
     }
     Ok(())
 }

@@ -104,20 +104,23 @@ impl Seals {
         }
     }
 
-    /// The checkpoint that proofs of seals up to `least` lead to, and the number of seals it covers:
-    /// the newest one that the trust file's quorum has cosigned, else the newest.
+    /// The checkpoint that the proof of seal `number` leads to, and how many seals it covers: the first
+    /// from that seal on that the trust file's quorum has cosigned, else the newest.
     pub(super) fn top(
         &self,
         store: &dyn Fetcher,
         trust: &Trust,
-        least: u64,
+        number: u64,
     ) -> Result<(u64, String), DiscloseError> {
         let last = self.tree.size().saturating_sub(1);
         if trust.quorum != Quorum::None {
-            let cosigned = self.cosigned.range(least..=last).rev();
-            for number in cosigned.map(|(number, _)| *number) {
+            for number in self
+                .cosigned
+                .range(number..=last)
+                .map(|(number, _)| *number)
+            {
                 let note = self.note(store, number)?;
-                if is_quorum(&note, trust) {
+                if quorum_time(&note, trust).is_some() {
                     return Ok((number + 1, note));
                 }
             }
@@ -141,16 +144,14 @@ impl Seals {
     }
 }
 
-/// Whether a note has the cosignatures that the trust file asks for.
-pub(super) fn is_quorum(note: &str, trust: &Trust) -> bool {
-    let Ok(note) = Note::parse(note) else {
-        return false;
-    };
-    trust.is_quorum(|witness| {
-        let keys = trust.witnesses.iter().filter(|it| it.name == witness);
-        let mut keys = keys.filter_map(|it| it.key.as_ref());
-        keys.any(|key| key.cosigned(&note).is_some())
-    })
+/// When a note had the cosignatures that the trust file asks for, in seconds since 1970.
+pub(super) fn quorum_time(note: &str, trust: &Trust) -> Option<u64> {
+    let note = Note::parse(note).ok()?;
+    let times = trust.witnesses.iter().filter_map(|witness| {
+        let time = witness.key.as_ref()?.cosigned(&note)?;
+        Some((witness.name.as_str(), time))
+    });
+    trust.quorum_time(&times.collect())
 }
 
 fn text(store: &dyn Fetcher, name: String) -> Result<String, DiscloseError> {

@@ -109,8 +109,7 @@ pub struct Witnessed {
     pub seal: u64,
     /// When it was made, by the deployment's clock, in microseconds since 1970.
     pub unix_us: u64,
-    /// When the last witness of those that make the quorum cosigned it, by the witnesses' clocks,
-    /// in seconds since 1970.
+    /// When the witnesses that had cosigned it became a quorum, by their clocks, in seconds since 1970.
     pub cosigned_s: u64,
 }
 

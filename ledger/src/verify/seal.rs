@@ -249,18 +249,15 @@ impl<'c> Check<'c> {
                 Err(Stop::Fault(fault)) => report.fault(name, fault),
             }
         }
-        let Some(trust) = self.by.trust.filter(|trust| trust.quorum != Quorum::None) else {
-            return;
-        };
-        if trust.is_quorum(|witness| times.contains_key(witness)) {
-            let latest = times.values().copied().max().unwrap_or_default();
-            if latest.saturating_mul(1_000_000) > self.summary.last_us.saturating_add(LATE_US) {
+        let cosigned_s = self.by.trust.and_then(|trust| trust.quorum_time(&times));
+        if let Some(cosigned_s) = cosigned_s {
+            if cosigned_s.saturating_mul(1_000_000) > self.summary.last_us.saturating_add(LATE_US) {
                 report.doubt_at(self.name, Some(number), Doubt::Late);
             }
             self.summary.witnessed = Some(Witnessed {
                 seal: number,
                 unix_us: self.summary.last_us,
-                cosigned_s: times.values().copied().max().unwrap_or_default(),
+                cosigned_s,
             });
         }
     }

@@ -10,11 +10,14 @@ use gatehouse_ledger::{
     names,
     note::Note,
     store::Memory,
-    trust::Trust,
+    trust::{Quorum, Trust},
     verify::{Doubt, Fault, Finding, Verdict},
 };
 
 use crate::log::{Deployment, verify};
+
+/// When the last cosignature was made.
+const LATER_S: u64 = 1_795_961_400;
 
 type Objects = BTreeMap<String, Vec<u8>>;
 
@@ -48,10 +51,10 @@ fn made(rounds: usize) -> Log {
     let key = WitnessKey::of(&witness).unwrap();
     let mut objects = prod.store.objects();
     let last = seals(&objects) - 1;
-    for number in [last / 2, last - 1] {
+    for (number, at) in [(last / 2, LATER_S - 60), (last, LATER_S)] {
         let note = objects[&names::seal_note("prod", number)].clone();
         let note = String::from_utf8(note).unwrap();
-        let line = cosign(Note::parse(&note).unwrap().text, &witness, 1_795_961_200).unwrap();
+        let line = cosign(Note::parse(&note).unwrap().text, &witness, at).unwrap();
         let name = names::cosignature("prod", number, key.id());
         objects.insert(name, format!("{note}{line}").into_bytes());
     }
@@ -128,6 +131,8 @@ fn a_session_is_shown_whole_and_alone() {
                 (made.records, made.records)
             );
             assert_eq!(checked.last, Some(made.records - 1));
+            let asked = trust.quorum != Quorum::None;
+            assert_eq!(checked.witnessed_s, asked.then_some(LATER_S));
         }
         // No record of another session, and of the log's own none at all.
         for (name, bytes) in &shown {
@@ -159,16 +164,17 @@ fn the_first_seal_behind_a_record_is_shown() {
         count > 6,
         "one for each seal behind which the session went on"
     );
-    let top = shown
-        .iter()
-        .find(|(name, _)| name.starts_with("seal/") && name.ends_with("-proof"));
-    let text = std::str::from_utf8(top.unwrap().1).unwrap();
-    let note = Note::parse(Proof::parse(text).unwrap().note).unwrap();
-    assert_eq!(
-        note.signatures(),
-        2,
-        "the last checkpoint that was cosigned"
-    );
+    // Each leads to the first checkpoint from it on that was cosigned.
+    let last = seals(&LOG.objects) - 1;
+    let proofs = shown.iter().filter(|(name, _)| name.starts_with("seal/"));
+    for (_, text) in proofs.filter(|(name, _)| name.ends_with("-proof")) {
+        let proof = Proof::parse(std::str::from_utf8(text).unwrap()).unwrap();
+        let note = Note::parse(proof.note).unwrap();
+        let first = [last / 2, last].into_iter().find(|it| *it >= proof.index);
+        let size = (first.unwrap() + 1).to_string();
+        let said = note.text.lines().nth(1).unwrap();
+        assert_eq!((said, note.signatures()), (size.as_str(), 2));
+    }
 }
 
 #[test]
