@@ -87,6 +87,11 @@ pub(crate) fn prove(asked: &Prove) -> Result<ExitCode, Failure> {
         .and_then(|()| disclose(log.as_ref(), &trust, &asked.session, &mut put))
         .map_err(|error| Failure::Read(error.to_string()))?;
     let checked = check(&store, &trust);
+    if checked.report.verdict() == Verdict::Broken {
+        // The log was changed while it was read. What does not hold is not given to anybody.
+        say(&checked, false)?;
+        return Ok(ExitCode::from(Verdict::Broken as u8));
+    }
     let export = Export {
         trust: Some(digest_of(&asked.trust)?),
         session: Some(asked.session.clone()),
@@ -149,6 +154,12 @@ fn to_text(checked: &Checked) -> String {
         Some(us) => format!("  {sealed} of them sealed, the last by {}", rfc3339(us)),
         None => "  none of them sealed".to_owned(),
     });
+    if let Some(seconds) = checked.witnessed_s {
+        let time = rfc3339(seconds.saturating_mul(1_000_000));
+        line(&format!(
+            "  witnesses had cosigned those seals by {time}, by their own clocks"
+        ));
+    }
     verify::entries("broken", &report.faults, |it| Some(it.class()), &mut |it| {
         line(&it)
     });
@@ -180,6 +191,7 @@ fn to_json(checked: &Checked) -> Value {
         "to": checked.times_us.map(|(_, last_us)| rfc3339(last_us)),
         "sealed": checked.sealed,
         "sealed_until": checked.sealed_us.map(rfc3339),
+        "witnessed_until": checked.witnessed_s.map(|it| rfc3339(it.saturating_mul(1_000_000))),
         "broken": verify::list(&report.faults, |it| Some(it.class())),
         "could_not_tell": verify::list(&report.doubts, |it| Some(it.class())),
         "noted": verify::list(&report.findings, |_| None),
