@@ -325,7 +325,9 @@ class Seals:  # 9
                 self.doubts += 1
         if self.trust and self.trust.quorum != "none" and self.trust.is_quorum(cosigned):
             self.witnessed_us = self.last_us
-            self.doubts += max(cosigned.values()) * 1_000_000 > self.last_us + 49 * 3_600_000_000
+            quorum = lambda by: self.trust.is_quorum([name for name, at in cosigned.items() if at <= by])
+            since = min(filter(quorum, cosigned.values()))
+            self.doubts += since * 1_000_000 > self.last_us + 49 * 3_600_000_000
 
 
 def unpack(stored):  # 5
