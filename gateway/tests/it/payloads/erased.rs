@@ -109,9 +109,9 @@ async fn an_operator_writes_keys_into_a_file() {
         (output.status.code(), said)
     };
     let words = ["--as", "jane", "--purpose", "audit:1"];
-    let (code, said) = grant(&session, "keys", &words).await;
+    let (code, said) = grant(&session, "granted", &words).await;
     assert_eq!(code, Some(0), "{said}");
-    let file = data.join("keys");
+    let file = data.join("granted");
     let text = std::fs::read_to_string(&file).unwrap();
     let line: serde_json::Value = serde_json::from_str(text.trim_end()).unwrap();
     let key = keys(&gate, &session).await.remove(0);
@@ -123,7 +123,7 @@ async fn an_operator_writes_keys_into_a_file() {
         0o600
     );
     // Never over another file; not for text; and it says what is not there.
-    assert_eq!(grant(&session, "keys", &[]).await.0, Some(1));
+    assert_eq!(grant(&session, "granted", &[]).await.0, Some(1));
     let (code, said) = grant(&session, "more", &["--purpose", "for Jane"]).await;
     assert_eq!(code, Some(1));
     assert!(
