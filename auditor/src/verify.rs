@@ -51,31 +51,33 @@ pub(crate) fn run(log: &dyn Fetcher, by: &By<'_>, as_json: bool) -> Result<ExitC
     let payloads = by.payloads;
     let checked = payloads.map(|place| payloads::check(&proved, log, place, now_us));
     let (report, checked) = (&proved.report, checked.transpose()?);
+    let verdict = overall(report, checked.as_ref());
     let mut out = io::stdout().lock();
     if as_json {
         let mut json = to_json(report);
         if let (Some(checked), Some(members)) = (&checked, json.as_object_mut()) {
             members.insert("payloads".into(), checked.to_json());
-            members.insert("exit".into(), exit(report, Some(checked)).into());
+            members.insert("verdict".into(), word(verdict).into());
+            members.insert("exit".into(), (verdict as u8).into());
         }
         writeln!(out, "{json}")?;
     } else {
-        out.write_all(to_text(report).as_bytes())?;
+        out.write_all(to_text(report, verdict).as_bytes())?;
         if let Some(checked) = &checked {
             out.write_all(printable_lines(&checked.to_text()).as_bytes())?;
         }
     }
     out.flush()?;
-    Ok(ExitCode::from(exit(report, checked.as_ref())))
+    Ok(ExitCode::from(verdict as u8))
 }
 
 /// The worse of what the log proves and what the payloads are.
-fn exit(report: &Report, payloads: Option<&Checked>) -> u8 {
+fn overall(report: &Report, payloads: Option<&Checked>) -> Verdict {
     let payloads = payloads.map_or(Verdict::Holds, Checked::verdict);
     match (report.verdict(), payloads) {
-        (Verdict::Broken, _) | (_, Verdict::Broken) => Verdict::Broken as u8,
-        (Verdict::Holds, Verdict::Holds) => Verdict::Holds as u8,
-        _ => Verdict::CouldNotTell as u8,
+        (Verdict::Broken, _) | (_, Verdict::Broken) => Verdict::Broken,
+        (Verdict::Holds, Verdict::Holds) => Verdict::Holds,
+        _ => Verdict::CouldNotTell,
     }
 }
 
@@ -119,7 +121,7 @@ fn state(state: State) -> &'static str {
     }
 }
 
-fn to_text(report: &Report) -> String {
+fn to_text(report: &Report, verdict: Verdict) -> String {
     let mut out = String::new();
     let mut line = |text: String| {
         out.push_str(&text);
@@ -127,7 +129,7 @@ fn to_text(report: &Report) -> String {
     };
     line(format!(
         "{}: {} records in {} streams, {} sessions",
-        word(report.verdict()),
+        word(verdict),
         report.records,
         report.streams.len(),
         report.sessions

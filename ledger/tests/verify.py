@@ -697,6 +697,9 @@ def check_proof(names, get, trust):
             checks.append((0, shown.seal, (found[1], int(found[2]))))
         elif (found := re.fullmatch(r"session/([0-9]{20})\.json", name)) and int(found[1]) < 2**64:
             checks.append((1, shown.record, (int(found[1]), name)))
+    proof = re.compile(rf"(session/[0-9]{{20}}|seal/{SEALS}/[0-9]{{20}})\.tlog-proof")
+    names = list(names)
+    faults += sum(f"{found[1]}.json" not in names for found in map(proof.fullmatch, names) if found and int(found[1][-20:]) < 2**64)
     for _, check, arguments in sorted(checks, key=lambda check: (check[0], check[2])):
         try:
             check(*arguments)

@@ -138,9 +138,12 @@ fn grant(it: Grant) -> Result<(), Failure> {
     match given {
         Ok(given) if given == asked => Ok(()),
         Ok(given) => {
+            if given == 0 {
+                let _removed = std::fs::remove_file(&it.out);
+            }
             let lost = asked.saturating_sub(given);
             Err(Failure::Failed(format!(
-                "the keys of {lost} sessions are destroyed"
+                "{given} of {asked} sessions were written; {lost} are not known here, or their keys were destroyed before"
             )))
         }
         Err(failure) => {

@@ -75,11 +75,13 @@ pub fn check(folder: &dyn Fetcher, trust: &Trust) -> Checked {
         }
     };
     let (mut records, mut seals) = (BTreeSet::new(), Vec::new());
+    let mut proofs = BTreeSet::new();
     for object in listed {
         match Part::parse(&object.name) {
             Part::Record(sseq) => _ = records.insert((sseq, object.name)),
             Part::Seal { log, number } => seals.push((log, number)),
-            Part::Certificate | Part::Proof | Part::Readme => {}
+            Part::Proof => _ = proofs.insert(object.name),
+            Part::Certificate | Part::Readme => {}
             Part::Unknown => checked.report.finding(&object.name, Finding::Stranger),
         }
     }
@@ -105,6 +107,16 @@ pub fn check(folder: &dyn Fetcher, trust: &Trust) -> Checked {
         if let Err(stop) = check.record(*sseq, name, &mut checked) {
             checked.report.stop(name, stop);
         }
+    }
+    // A proof alone says that what it proves was taken away, as the end of a session may be.
+    for (sseq, _) in &records {
+        proofs.remove(&record_proof(*sseq));
+    }
+    for (log, number) in &seals {
+        proofs.remove(&seal_proof(log, *number));
+    }
+    for proof in proofs {
+        checked.report.fault(&proof, Fault::ProvedMissing);
     }
     checked.report.records = records.len() as u64;
     // Whoever discloses could leave out what is at the end of a session, but nothing in between.

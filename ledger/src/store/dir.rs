@@ -80,13 +80,14 @@ impl Fetcher for Dir {
 
     fn fetch(&self, name: &str, limit: usize) -> Result<Option<Stored>, StoreError> {
         let path = self.path(name)?;
-        let file = match File::open(path) {
+        // Looked at before it is opened: opening a pipe would wait for somebody to write.
+        match fs::metadata(&path) {
+            Ok(there) if there.is_file() => {}
+            Ok(_) => return Err(StoreError::Name),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            other => other?,
-        };
-        if !file.metadata()?.is_file() {
-            return Err(StoreError::Name);
+            Err(error) => return Err(error.into()),
         }
+        let file = File::open(path)?;
         let mut bytes = Vec::new();
         let most = u64::try_from(limit).unwrap_or(u64::MAX);
         file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -112,9 +113,11 @@ impl LedgerStore for Dir {
             .root
             .join(NEW)
             .join(format!("{digest}.{}", std::process::id()));
-        let mut file = File::create(&new)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
+        if let Err(error) = write(&new, bytes) {
+            // A full disk must not stay full for what could not be stored.
+            let _removed = fs::remove_file(&new);
+            return Err(error.into());
+        }
         let linked = fs::hard_link(&new, &path);
         fs::remove_file(&new)?;
         match linked {
@@ -130,6 +133,12 @@ impl LedgerStore for Dir {
         File::open(parent)?.sync_all()?;
         Ok(())
     }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
 }
 
 /// Whether the file at `path` holds exactly `bytes`.

@@ -105,6 +105,9 @@ pub enum Fault {
     /// Not a proof in the form that there is.
     #[error("not a proof in the form of c2sp.org/tlog-proof@v1")]
     Proof,
+    /// A proof without what it proves.
+    #[error("what this proves is missing")]
+    ProvedMissing,
     /// Something disclosed without its proof.
     #[error("its proof is missing")]
     ProofMissing,
@@ -181,6 +184,7 @@ impl Fault {
             Self::CertificateMissing
             | Self::Missing
             | Self::ProofMissing
+            | Self::ProvedMissing
             | Self::SealMissing
             | Self::SessionGap
             | Self::StreamMissing => Class::Gap,

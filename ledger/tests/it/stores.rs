@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gatehouse_ledger::store::{Dir, LedgerStore, Memory, StoreError};
+use gatehouse_ledger::store::{Dir, Fetcher, LedgerStore, Memory, StoreError};
 
 pub(crate) fn suite(store: &dyn LedgerStore) {
     let get = |name: &str| store.get(name, 1 << 20).unwrap();
@@ -89,4 +89,17 @@ fn memory() {
     suite(&Memory::default());
     let store: Arc<dyn LedgerStore> = Arc::new(Memory::default());
     race(&store);
+}
+
+/// What is no plain file is not waited for.
+#[test]
+fn a_directory_with_something_else_in_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Dir::new(dir.path());
+    std::fs::create_dir(dir.path().join("log")).unwrap();
+    let pipe = dir.path().join("log/pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let read = store.get("log/pipe", 9);
+    assert!(matches!(read, Err(StoreError::Name)), "{read:?}");
 }
