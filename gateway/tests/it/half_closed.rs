@@ -207,7 +207,7 @@ async fn nobody_holds_a_connection_that_only_one_side_uses() {
     let start = Instant::now();
     tokio::time::sleep(Duration::from_millis(100)).await;
     while open.get() > 0 {
-        assert!(start.elapsed() < Duration::from_secs(20), "{}", open.get());
+        assert!(start.elapsed() < Duration::from_secs(120), "{}", open.get());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     drop(held);
