@@ -117,7 +117,9 @@ fn decimal(text: &str) -> Option<u64> {
 }
 
 fn hash(text: &str) -> Option<Hash> {
-    BASE64.decode(text.as_bytes()).ok()?.try_into().ok()
+    let hash: Hash = BASE64.decode(text.as_bytes()).ok()?.try_into().ok()?;
+    // Padding in the middle decodes as well, and would be another form.
+    (BASE64.encode(&hash) == text).then_some(hash)
 }
 
 #[cfg(test)]
