@@ -176,6 +176,7 @@ impl Json {
                 .peek()
                 .is_none_or(|byte| b" \t\r\n,:]}".contains(&byte));
         if !ended && word.len() <= LONGEST_WORD {
+            out.upto = start;
             return Ok(false);
         }
         if !fits {

@@ -200,7 +200,8 @@ impl Leaf {
     fn raw(&self, decoded: usize) -> usize {
         let before = self.marks.partition_point(|mark| mark.decoded <= decoded);
         let mark = before.checked_sub(1).and_then(|last| self.marks.get(last));
-        mark.map_or(self.at, |mark| mark.raw + (decoded - mark.decoded))
+        // What lies before all marks was released; nothing behind it is let go for that.
+        mark.map_or(self.quote, |mark| mark.raw + (decoded - mark.decoded))
     }
 
     /// Lets go of marks that no edit will ask for again.

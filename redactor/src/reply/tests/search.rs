@@ -281,6 +281,55 @@ proptest! {
     }
 }
 
+/// Words and numbers of JSON that stands in a string of JSON wait until they have ended, as they do
+/// everywhere else.
+#[test]
+fn what_stands_without_quotes_in_json_in_a_string_is_masked_whole_whatever_the_cuts() {
+    let (session, [_, number]) = session();
+    for (value, secret) in [
+        ("glpat-X1X1X1X1X1X1X1X1X1X1 ", "X1X1"),
+        ("glpat-X1X1X1X1X1X1X1X1X1X1}", "X1X1"),
+        ("5555555555554444}", "5555"),
+        ("5555555555554444 , ", "5555"),
+        ("378282246310005}", "3782"),
+    ] {
+        for inner in [
+            format!(r#"{{\"pan\": \"{number}\", \"n\": {value}"#),
+            format!(r#"{{\"n\":{value}"#),
+            format!(r#"{{\"a\": [\"x\", {value}"#),
+        ] {
+            // The number that is put back is one of those that must not show otherwise.
+            let inner = match secret {
+                "X1X1" => inner,
+                _ => inner.replace(&number, "x"),
+            };
+            let deeper = serde_json::json!({ "b": inner.replace('\\', "") }).to_string();
+            let deeper = serde_json::json!({ "c": deeper }).to_string();
+            for text in [format!(r#"{{"a": "{inner}""#), deeper] {
+                for size in 1..=text.len() {
+                    let out = in_pieces(&session, &text, size);
+                    assert!(!out.contains(secret), "{size}: {text}: {out}");
+                }
+            }
+        }
+    }
+}
+
+fn in_pieces(session: &Session, text: &str, size: usize) -> String {
+    let cx = session.context();
+    let mut channel = Channel::text();
+    let mut out = String::new();
+    for piece in text.as_bytes().chunks(size) {
+        out.push_str(
+            &channel
+                .push(&cx, std::str::from_utf8(piece).unwrap())
+                .unwrap(),
+        );
+    }
+    out.push_str(&channel.finish(&cx).unwrap());
+    out
+}
+
 #[test]
 fn a_name_beside_a_value_is_its_key() {
     let session = Session::new();
