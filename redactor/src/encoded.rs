@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use data_encoding::{BASE64, BASE64_NOPAD, BASE64URL, BASE64URL_NOPAD, HEXLOWER_PERMISSIVE};
 
 use crate::rule::Class;
+use crate::seek::{WORD, marked};
 
 /// Shorter runs hold no value worth hiding.
 const SHORTEST: usize = 16;
@@ -44,39 +45,35 @@ pub(crate) fn runs(text: &str) -> impl Iterator<Item = Run> + '_ {
 }
 
 /// The next maximal run of the alphabets without padding that may be long enough with it: where
-/// it begins; `at` is moved behind it.
-///
-/// Looks at every fourteenth byte only, until one lies in an alphabet: most words are passed by.
+/// it begins; `at` is moved behind it. Nothing of the alphabets stands right before `at`.
 fn next_body(bytes: &[u8], at: &mut usize) -> Option<usize> {
-    // With two bytes of padding.
-    const STEP: usize = SHORTEST - 2;
     loop {
-        let probe = bytes.get(*at..*at + STEP)?;
-        // The last byte outside: no run that is long enough begins before the byte after it.
-        if let Some(gap) = probe.iter().rposition(|b| !is_body(*b)) {
-            *at += gap + 1;
-            continue;
+        let rest = bytes.get(*at..).filter(|rest| rest.len() >= BODY)?;
+        let marks = marked(rest, is_body);
+        // Wherever that many stand in a row, and nowhere else, a bit is left.
+        let four = marks & marks >> 1 & (marks >> 2 & marks >> 3);
+        let rows = four & four >> 4 & (four >> 8 & four >> (BODY - 4));
+        if rows != 0 {
+            let start = *at + rows.trailing_zeros() as usize;
+            let behind = bytes.get(start + BODY..).unwrap_or_default();
+            let more = behind.iter().position(|b| !is_body(*b));
+            *at = start + BODY + more.unwrap_or(behind.len());
+            return Some(start);
         }
-        let start = *at;
-        let rest = bytes.get(start + STEP..).unwrap_or_default();
-        let more = rest.iter().position(|b| !is_body(*b));
-        *at = start + STEP + more.unwrap_or(rest.len());
-        return Some(start);
+        // What touches the end of the block may go on behind it.
+        *at += WORD - marks.leading_ones() as usize;
     }
 }
 
+/// The shortest run without its padding, of which there may be two bytes.
+const BODY: usize = SHORTEST - 2;
+
 /// Whether a byte belongs to an alphabet and is no padding.
 fn is_body(byte: u8) -> bool {
-    // By its two highest bits, a word of bits: one test for each byte of a text.
-    const LETTERS: u64 = (1 << 26) - 1;
-    const LOW: u64 = 1 << b'+' | 1 << b'-' | 1 << b'/' | ((1 << 10) - 1) << b'0';
-    const HIGH: u64 = LETTERS << (b'A' - 64) | LETTERS << (b'a' - 64) | 1 << (b'_' - 64);
-    let word = match byte >> 6 {
-        0 => LOW,
-        1 => HIGH,
-        _ => 0,
-    };
-    word >> (byte & 63) & 1 != 0
+    let letter = (byte | 0x20).wrapping_sub(b'a') < 26;
+    let digit = byte.wrapping_sub(b'0') < 10;
+    let mark = (byte == b'+') | (byte == b'-') | (byte == b'/') | (byte == b'_');
+    letter | digit | mark
 }
 
 /// The parts of a run between slashes, for paths; nothing if there are none.

@@ -14,7 +14,29 @@ pub(crate) fn resolve(mut findings: Vec<Finding>) -> Vec<Finding> {
         findings.retain(|finding| finding.start < finding.end);
         return findings;
     }
-    let mut findings = outside_secrets(findings);
+    let findings = outside_secrets(findings);
+    let mut kept = Vec::with_capacity(findings.len());
+    let mut left = findings.as_slice();
+    while let Some(first) = left.first() {
+        // Most overlap nothing. Only those that hang together are weighed against each other.
+        let mut reached = first.end;
+        let joined = left.iter().skip(1).take_while(|finding| {
+            let joined = finding.start < reached;
+            reached = reached.max(finding.end);
+            joined
+        });
+        let (together, rest) = left.split_at(1 + joined.count());
+        match together {
+            [one] => kept.extend(Some(*one).filter(|one| one.start < one.end)),
+            several => kept.extend(best(several.to_vec())),
+        }
+        left = rest;
+    }
+    kept
+}
+
+/// Those of some findings that overlap no better one.
+fn best(mut findings: Vec<Finding>) -> impl Iterator<Item = Finding> {
     findings.sort_by_key(|f| (Reverse(f.score), Reverse(f.end - f.start), f.start, f.rule));
     let mut kept: BTreeMap<usize, Finding> = BTreeMap::new();
     for finding in findings {
@@ -26,7 +48,7 @@ pub(crate) fn resolve(mut findings: Vec<Finding>) -> Vec<Finding> {
             kept.insert(finding.start, finding);
         }
     }
-    kept.into_values().collect()
+    kept.into_values()
 }
 
 /// What does not lie inside a secret: a password that looks like a mail address with something
@@ -71,6 +93,21 @@ mod tests {
             score,
             rule: "t",
             certain: true,
+        }
+    }
+
+    proptest::proptest! {
+        /// To weigh those that hang together is to weigh all.
+        #[test]
+        fn parts_are_resolved_like_the_whole(
+            spans in proptest::collection::vec((0usize..60, 0usize..9, 0u8..4), 0..24),
+        ) {
+            let all: Vec<Finding> = spans
+                .iter()
+                .map(|(start, length, score)| finding(*start, start + length, *score))
+                .collect();
+            let whole: Vec<Finding> = best(outside_secrets(all.clone())).collect();
+            proptest::prop_assert_eq!(resolve(all), whole);
         }
     }
 

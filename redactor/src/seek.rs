@@ -1,36 +1,152 @@
-//! Where the next byte of a kind stands, many bytes at a time.
+//! Where bytes of a kind stand, many bytes at a time.
 
-/// Bytes that are looked at together.
-const BLOCK: usize = 32;
-/// Bytes of a block in which one is wanted that are looked at together.
-const PART: usize = 8;
+/// A set of ASCII bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Ascii(u128);
+
+impl Ascii {
+    pub(crate) const fn of(mut bytes: &[u8]) -> Self {
+        let mut bits = 0;
+        while let [byte, rest @ ..] = bytes {
+            bits |= 1 << *byte;
+            bytes = rest;
+        }
+        Self(bits)
+    }
+
+    pub(crate) const fn holds(self, byte: u8) -> bool {
+        byte < 128 && self.0 >> byte & 1 != 0
+    }
+}
+
+/// Bytes whose marks stand in one word.
+pub(crate) const WORD: usize = 64;
+
+/// Eight bytes of 0 or 1 become eight bits, the first the lowest; and so for all eights.
+#[inline(always)]
+pub(crate) fn packed(marks: &[u8; WORD]) -> u64 {
+    // Each is moved to its place in the highest byte.
+    let eights = marks.chunks_exact(8).filter_map(<[u8]>::first_chunk);
+    eights.enumerate().fold(0, |bits, (number, eight)| {
+        let packed = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        bits | packed << (8 * number)
+    })
+}
+
+/// Which of the first bytes, up to [`WORD`] of them, are wanted: a bit each. As in [`seek`], the
+/// closure has to be free of branches.
+#[inline(always)]
+pub(crate) fn marked(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> u64 {
+    let mut marks = [0; WORD];
+    if let Some(block) = bytes.first_chunk::<WORD>() {
+        for (slot, byte) in marks.iter_mut().zip(block) {
+            *slot = u8::from(wanted(*byte));
+        }
+        // Where few are wanted, most blocks hold none.
+        let none = marks.iter().fold(0, |any, mark| any | mark) == 0;
+        return if none { 0 } else { packed(&marks) };
+    }
+    for (slot, byte) in marks.iter_mut().zip(bytes) {
+        *slot = u8::from(wanted(*byte));
+    }
+    packed(&marks)
+}
 
 /// The first byte that is wanted, where few are. The closure has to be free of branches: then a
 /// block takes a few instructions.
 #[inline]
 pub(crate) fn seek(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> Option<usize> {
-    let none = |block: &[u8]| !block.iter().fold(false, |any, byte| any | wanted(*byte));
     let mut at = 0;
-    for block in bytes.chunks_exact(BLOCK) {
-        if !none(block) {
-            break;
+    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+        let marks = marked(rest, &wanted);
+        if marks != 0 {
+            return Some(at + marks.trailing_zeros() as usize);
         }
-        at += BLOCK;
+        at += WORD;
     }
-    for part in bytes.get(at..)?.chunks_exact(PART) {
-        if !none(part) {
-            break;
+    None
+}
+
+/// All bytes that are wanted, by where they stand, in order: for many of them quicker than to
+/// [`seek`] each.
+#[derive(Clone)]
+pub(crate) struct Places<'t, W> {
+    bytes: &'t [u8],
+    wanted: W,
+    /// Where the block begins that was looked at last, and what is left of it.
+    block: usize,
+    left: u64,
+    /// Where the next one begins.
+    next: usize,
+}
+
+impl<'t, W: Fn(u8) -> bool> Places<'t, W> {
+    pub(crate) fn of(bytes: &'t [u8], wanted: W) -> Self {
+        Self {
+            bytes,
+            wanted,
+            block: 0,
+            left: 0,
+            next: 0,
         }
-        at += PART;
     }
-    let rest = bytes.get(at..)?;
-    let gap = rest.iter().position(|byte| wanted(*byte))?;
-    Some(at + gap)
+
+    /// The first place at or behind `from` that was not given yet.
+    #[inline]
+    pub(crate) fn from(&mut self, from: usize) -> Option<usize> {
+        if from >= self.next {
+            (self.block, self.left, self.next) = (from, 0, from);
+        } else if from > self.block {
+            self.left &= u64::MAX << (from - self.block);
+        }
+        self.next()
+    }
+}
+
+impl<W: Fn(u8) -> bool> Iterator for Places<'_, W> {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        while self.left == 0 {
+            let rest = self
+                .bytes
+                .get(self.next..)
+                .filter(|rest| !rest.is_empty())?;
+            self.block = self.next;
+            self.left = marked(rest, &self.wanted);
+            self.next += rest.len().min(WORD);
+        }
+        let at = self.block + self.left.trailing_zeros() as usize;
+        self.left &= self.left - 1;
+        Some(at)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn places_are_those_of_the_wanted_bytes(
+            bytes in proptest::collection::vec(0u8..8, 0..300),
+            steps in proptest::collection::vec(0usize..40, 0..40),
+        ) {
+            let wanted = |b: u8| b < 2;
+            let expected = |from: usize| (from..bytes.len()).find(|at| wanted(bytes[*at]));
+            let all: Vec<usize> = Places::of(&bytes, wanted).collect();
+            let slowly = (0..bytes.len()).filter(|at| wanted(bytes[*at]));
+            proptest::prop_assert_eq!(all, slowly.collect::<Vec<_>>());
+            let (mut places, mut from) = (Places::of(&bytes, wanted), 0);
+            for step in steps {
+                from += step;
+                let found = places.from(from);
+                proptest::prop_assert_eq!(found, expected(from));
+                from = found.map_or(from, |at| at + 1);
+            }
+        }
+    }
 
     #[test]
     fn the_first_one_is_found_at_every_place() {

@@ -4,6 +4,7 @@
 //! is settled, so that the two cannot disagree.
 
 use crate::rule::{Class, Quote, Tail};
+use crate::seek::Ascii;
 
 /// How far a tail goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,17 +189,8 @@ fn bare(inner: &str, plain: usize) -> Option<usize> {
 
 /// Whether a byte may end a value without quotes, or open or close a bracket in it.
 pub(crate) fn may_end(byte: u8) -> bool {
-    const LOW: u128 = bits(b" \t\n\r\"`<>|\\',;&()[]{}");
-    byte < 128 && LOW >> byte & 1 != 0
-}
-
-const fn bits(mut bytes: &[u8]) -> u128 {
-    let mut bits = 0;
-    while let [byte, rest @ ..] = bytes {
-        bits |= 1 << *byte;
-        bytes = rest;
-    }
-    bits
+    const ENDS: Ascii = Ascii::of(b" \t\n\r\"`<>|\\',;&()[]{}");
+    ENDS.holds(byte)
 }
 
 /// Leaves out the full stop of a sentence.

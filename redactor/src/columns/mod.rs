@@ -95,7 +95,8 @@ fn tables(text: &str, found: &mut Found) {
 /// The table that a line begins, if it is made of names.
 fn begun(line: &str, at: usize) -> Option<Table> {
     let head = at..at + line.len();
-    if let Some(names) = sql::copied(line) {
+    let copy = matches!(line.as_bytes(), [b'C' | b'c', ..]);
+    if let Some(names) = copy.then(|| sql::copied(line)).flatten() {
         let columns: Vec<Option<Column>> = names.map(Column::named).collect();
         return Some(Table {
             form: Form::Copied,
@@ -128,9 +129,11 @@ fn begun(line: &str, at: usize) -> Option<Table> {
 fn form_of(line: &str) -> Option<Form> {
     const LONGEST_NAME: usize = 50;
     let bytes = line.as_bytes();
-    let first = bytes.get(..=LONGEST_NAME);
-    let long = first.is_some_and(|first| seek(first, sets_apart).is_none());
-    if line.len() > LONGEST || long || seek(bytes, is_no_part).is_some() {
+    if line.len() > LONGEST || bytes.first().is_some_and(|first| is_no_part(*first)) {
+        return None;
+    }
+    let first = bytes.get(..=LONGEST_NAME).unwrap_or(bytes);
+    if seek(first, sets_apart).is_none() || seek(bytes, is_no_part).is_some() {
         return None;
     }
     let (mut bars, mut commas, mut semicolons, mut tabs) = (0, 0, 0, 0);

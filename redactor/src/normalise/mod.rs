@@ -14,7 +14,7 @@ use std::borrow::Cow;
 pub(crate) use self::escape::cut_off;
 use self::fold::Folded;
 pub(crate) use self::fold::{is_format, plain_letters};
-use crate::seek::seek;
+use crate::seek::Places;
 
 /// A normalised text and how its offsets map back.
 pub(crate) struct View<'t> {
@@ -47,16 +47,14 @@ impl<'t> View<'t> {
             edits: Vec::new(),
         };
         let bytes = source.as_bytes();
-        let mut at = 0;
-        while let Some(byte) = bytes.get(at) {
-            at += match byte {
-                // Most bytes are plain, and so are those beside them.
-                b' '..=b'$' | b'\''..=b'<' | b'>'..=b'[' | b']'..=b'~' => plain(bytes, at),
-                b'%' | b'&' | b'\\' | b'=' => builder.escape(at),
-                &sequence::ESCAPE => builder.sequence(at).unwrap_or(1),
-                0x80.. => builder.character(at),
-                _ => 1,
-            };
+        let (mut special, mut at) = (Places::of(bytes, is_special), 0);
+        while let Some(place) = special.from(at) {
+            at = place
+                + match bytes.get(place) {
+                    Some(0x80..) => builder.character(place),
+                    Some(&sequence::ESCAPE) => builder.sequence(place).unwrap_or(1),
+                    _ => builder.escape(place),
+                };
         }
         builder.finish()
     }
@@ -94,15 +92,10 @@ impl<'t> View<'t> {
     }
 }
 
-/// How many bytes from `at` on are what they look like: none begins an escape or a character
-/// beyond ASCII.
-fn plain(bytes: &[u8], at: usize) -> usize {
-    let special = |b: u8| {
-        let opens = (b == b'%') | (b == b'&') | (b == b'\\') | (b == b'=');
-        opens | (b == sequence::ESCAPE) | (b >= 0x80)
-    };
-    let rest = bytes.get(at..).unwrap_or_default();
-    seek(rest, special).unwrap_or(rest.len())
+/// Whether a byte may begin an escape or a character beyond ASCII; others are what they look like.
+fn is_special(byte: u8) -> bool {
+    let opens = (byte == b'%') | (byte == b'&') | (byte == b'\\') | (byte == b'=');
+    opens | (byte == sequence::ESCAPE) | (byte >= 0x80)
 }
 
 struct Builder<'t> {

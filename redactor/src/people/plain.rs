@@ -2,20 +2,24 @@
 
 use super::Found;
 use super::address;
-use super::capital::next_capital;
+use super::capital::{capitals, next_capital};
 use super::forms::{inflected, known, slavic_surname};
 use super::lead::{Lead, is_code};
 use super::lists::{Kind, kind};
 use super::reader::{Reader, Word};
 use super::small;
 
+/// No word behind another reaches further.
+const AHEAD: usize = 64;
+
 /// Finds names in the whole text.
 pub(super) fn find(text: &str, found: &mut Found) {
     let mut at = 0;
     let mut digits = address::Digits::default();
     let mut reader = Reader::new(text);
+    let mut capitals = capitals(text);
     loop {
-        let next = next_capital(text, at);
+        let next = next_capital(text, at, &mut capitals);
         small::find(&mut reader, at, next, found);
         let Some(start) = next else { break };
         let end = match address::at(text, start, &mut digits, found) {
@@ -97,6 +101,9 @@ impl<'t> Reader<'t> {
     /// The name whose first capital stands at `start`, and which begins at `begin`.
     fn name(&mut self, begin: usize, start: usize) -> Option<Name> {
         let first = self.word(start)?;
+        if self.is_stop(first) {
+            return None;
+        }
         let lead = Lead::before(self.text, begin);
         if lead == Lead::Code {
             return None;
@@ -146,6 +153,17 @@ impl<'t> Reader<'t> {
             return Some(name);
         }
         self.lone(start, first)
+    }
+
+    /// Whether a word begins no name whatever stands before it; near the end of a text, what does
+    /// decides whether more may.
+    fn is_stop(&self, first: Word<'t>) -> bool {
+        let others = [Kind::GIVEN, Kind::SURNAME];
+        first.kind.is(Kind::STOP)
+            && !others.into_iter().any(|other| first.kind.is(other))
+            && first.text.len() > 1
+            && first.text.bytes().skip(1).all(|b| b.is_ascii_lowercase())
+            && first.end + AHEAD < self.text.len()
     }
 
     /// `PiotrZalewski`: the space was lost.

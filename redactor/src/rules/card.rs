@@ -1,5 +1,7 @@
 //! Payment cards: an issuer's prefix at a length that issuer uses, and the Luhn sum.
 
+use std::sync::LazyLock;
+
 use crate::label::Label;
 use crate::rule::{Candidate, Hit, Left, Rule, Tail};
 use crate::validate::context::Cues;
@@ -193,7 +195,14 @@ fn issued(number: &[u8]) -> u32 {
     let digits = number.iter().filter(|b| b.is_ascii_digit());
     let start = digits
         .take(4)
-        .fold(0, |sum, b| sum * 10 + u32::from(b - b'0'));
+        .fold(0, |sum, b| sum * 10 + usize::from(b - b'0'));
+    LENGTHS.get(start).copied().unwrap_or(0)
+}
+
+/// By the first four digits: those lengths.
+static LENGTHS: LazyLock<Box<[u32]>> = LazyLock::new(|| (0..10_000).map(lengths).collect());
+
+fn lengths(start: u32) -> u32 {
     let fits = |(from, to, ..): &&(u32, u32, usize, usize)| {
         let cut = start / 10u32.pow(3 - from.ilog10());
         (*from..=*to).contains(&cut)

@@ -32,6 +32,12 @@ impl Bytes {
         self.0.get(usize::from(byte)).copied().unwrap_or(true)
     }
 
+    /// Whether it has nothing but ASCII letters and digits.
+    pub(super) fn is_word(&self) -> bool {
+        let mut held = (0..=u8::MAX).filter(|byte| self.holds(*byte));
+        held.all(|byte| byte.is_ascii_alphanumeric())
+    }
+
     pub(super) fn add(&mut self, byte: u8) {
         if let Some(slot) = self.0.get_mut(usize::from(byte)) {
             *slot = true;

@@ -11,47 +11,43 @@ use std::collections::HashMap;
 use regex_automata::hybrid::dfa::DFA;
 
 use super::bytes::Bytes;
-use super::groups::{MOST_GROUPS, grouped};
-use super::probe::{Held, Test};
+use super::cursor::{Cursor, Worth};
+use super::groups::grouped;
+use super::probe::{Test, holds_digits};
 use super::require::Need;
 use super::shape::LONGEST_SHAPE;
 use super::walk::{CLASSES, FIRSTS, Walk, classes};
 use crate::engine::EngineError;
 use crate::rule::Rule;
 
-/// Out of reach from everywhere.
-const NOWHERE: usize = usize::MAX / 2;
-/// Not looked for yet.
-const UNKNOWN: usize = usize::MAX;
-/// In texts of no more bytes, literals are looked for only if their bytes are there.
-const SHORT: usize = 256;
-
-/// Where a literal stands that is not in a text: behind its end, perhaps, or nowhere.
-fn nowhere(text: &[u8], growing: bool) -> usize {
-    if growing { text.len() } else { NOWHERE }
-}
+/// Groups, a bit each.
+pub(super) type Mask = u64;
 
 /// The gates of all rules.
 pub(super) struct Gates {
     /// What a first, second and third byte add to the place in `starts`.
-    steps: Box<[[u32; 3]; 256]>,
+    steps: Box<[[u32; 256]; 3]>,
     /// By the classes of three bytes: the place of their mask.
     starts: Vec<u8>,
     /// Which groups may begin so, a bit each; the first needs nothing more.
-    masks: Box<[u32; 256]>,
+    masks: Box<[Mask; 256]>,
     /// The bits of the groups that need a literal.
-    literals: u32,
+    pub(super) literals: Mask,
     /// What the others need, by the number of their bit less one.
-    tests: Vec<Test>,
+    pub(super) tests: Vec<Test>,
     /// The bits of the groups whose rules are `beside`.
-    beside: u32,
+    beside: Mask,
     /// The bits of the groups that need a shape.
-    shaped: u32,
+    shaped: Mask,
+    /// The bits of the groups that need digits.
+    numbers: Mask,
     /// The bits of the others that have a test.
-    tested: u32,
+    tested: Mask,
     /// For places behind a start, those that tell most first: by the byte that stands there, the
     /// groups whose shape has it; the last is what the text's end fits.
-    rows: Vec<(usize, Box<[u32; ENDS + 1]>)>,
+    rows: Vec<(usize, Box<[Mask; ENDS + 1]>)>,
+    /// By how many letters and digits stand at the start: the groups that need no more of them.
+    lengths: [Mask; LONGEST_SHAPE + 1],
     /// The rules of the first group.
     plain: Vec<usize>,
 }
@@ -61,66 +57,6 @@ const ENDS: usize = 256;
 /// The places of a shape, those first that tell words of text from it.
 const PLACES: [usize; LONGEST_SHAPE] = [6, 1, 2, 5, 4, 3, 0, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
-/// Which heads a start is worth a run of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Worth {
-    /// Those that need no more than their beginning.
-    pub(super) plain: bool,
-    /// The others.
-    pub(super) other: bool,
-    /// Numbers that count only beside their name.
-    pub(crate) beside: bool,
-}
-
-impl Worth {
-    pub(super) const ALL: Self = Self {
-        plain: true,
-        other: true,
-        beside: true,
-    };
-    pub(super) const NOTHING: Self = Self {
-        plain: false,
-        other: false,
-        beside: false,
-    };
-}
-
-/// Where a search stands.
-pub(super) struct Cursor {
-    /// Whether the text may go on behind its end.
-    growing: bool,
-    /// The groups whose literal is in reach, and those that need none.
-    live: u32,
-    /// Up to here `live` stays as it is.
-    until: usize,
-    /// For each group, where the literal that it needs stands next, and up to where that keeps its
-    /// bit in `live` as it is.
-    next: [(usize, usize); MOST_GROUPS],
-}
-
-impl Cursor {
-    pub(super) fn new(gates: &Gates, text: &[u8], growing: bool) -> Self {
-        let mut next = [(UNKNOWN, 0); MOST_GROUPS];
-        if text.len() <= SHORT {
-            // One look at a short text shows which literals cannot be in it.
-            let held = Held::of(text);
-            for (slot, test) in next.iter_mut().zip(&gates.tests) {
-                if let Test::Literal(wanted) = test
-                    && !held.any_of(&wanted.keys)
-                {
-                    slot.0 = nowhere(text, growing);
-                }
-            }
-        }
-        Self {
-            growing,
-            live: 0,
-            until: 0,
-            next,
-        }
-    }
-}
-
 impl Gates {
     /// Reads the gates off the heads.
     pub(super) fn new(
@@ -129,19 +65,11 @@ impl Gates {
     ) -> Result<Self, EngineError> {
         let classes = classes();
         let mut gates = Self {
-            steps: steps(&classes),
             starts: vec![0; FIRSTS * CLASSES * CLASSES],
-            masks: Box::new([u32::MAX; 256]),
-            literals: 0,
-            tests: Vec::new(),
-            beside: 0,
-            shaped: 0,
-            tested: 0,
-            rows: Vec::new(),
-            plain: Vec::new(),
+            ..Self::open()
         };
         let mut shapes = Vec::new();
-        let mut bits = vec![0u32; gates.starts.len()];
+        let mut bits: Vec<Mask> = vec![0; gates.starts.len()];
         for (number, (need, members)) in grouped(rules).into_iter().enumerate() {
             if members.is_empty() {
                 continue;
@@ -163,14 +91,21 @@ impl Gates {
                 (Some(test), Need::Shape(row)) => {
                     gates.shaped |= bit;
                     gates.tests.push(test);
+                    let word = row.iter().take_while(|set| set.is_word()).count();
+                    let short = gates.lengths.iter_mut().take(word);
+                    short.for_each(|groups| *groups &= !bit);
                     shapes.push((bit, row));
+                }
+                (Some(test @ Test::Digits), _) => {
+                    gates.numbers |= bit;
+                    gates.tests.push(test);
                 }
                 (Some(test), _) => gates.tests.push(test),
             }
             let first = members.first().and_then(|at| rules.get(*at));
             if first.is_some_and(|rule| rule.beside) {
                 gates.beside |= bit;
-            } else if gates.shaped & bit == 0 {
+            } else if (gates.shaped | gates.numbers) & bit == 0 {
                 gates.tested |= bit;
             }
         }
@@ -180,33 +115,34 @@ impl Gates {
     }
 
     /// Gates that admit every start.
-    #[cfg(test)]
     pub(super) fn open() -> Self {
         Self {
             steps: steps(&classes()),
             starts: Vec::new(),
-            masks: Box::new([0; 256]),
+            masks: Box::new([Mask::MAX; 256]),
             literals: 0,
             tests: Vec::new(),
             beside: 0,
             shaped: 0,
+            numbers: 0,
             tested: 0,
             rows: Vec::new(),
+            lengths: [Mask::MAX; LONGEST_SHAPE + 1],
             plain: Vec::new(),
         }
     }
 
-    fn intern(&mut self, bits: &[u32]) {
+    fn intern(&mut self, bits: &[Mask]) {
         let mut all = bits.to_vec();
         all.sort_unstable();
         all.dedup();
         // Too many to tell apart: with the last ones every group may begin.
         all.truncate(usize::from(u8::MAX));
-        let places: HashMap<u32, u8> = all.iter().copied().zip(0..=u8::MAX).collect();
+        let places: HashMap<Mask, u8> = all.iter().copied().zip(0..=u8::MAX).collect();
         for (slot, mask) in self.starts.iter_mut().zip(bits) {
             *slot = places.get(mask).copied().unwrap_or(u8::MAX);
         }
-        self.masks.fill(u32::MAX);
+        self.masks.fill(Mask::MAX);
         for (slot, mask) in self.masks.iter_mut().zip(all) {
             *slot = mask;
         }
@@ -217,32 +153,35 @@ impl Gates {
         &self.plain
     }
 
-    /// Which heads may match at `at`, or be alive there at the end of the text. Asked for rising
-    /// places of one text.
+    /// Which heads may match at `at`, where so many letters and digits stand, or be alive there at
+    /// the end of the text. Asked for rising places of one text.
     #[inline(always)]
-    pub(super) fn admits(&self, text: &[u8], at: usize, cursor: &mut Cursor) -> Worth {
+    pub(super) fn admits(
+        &self,
+        text: &[u8],
+        at: usize,
+        length: usize,
+        cursor: &mut Cursor,
+    ) -> Worth {
         let Some([first, second, third]) = text.get(at..).and_then(|rest| rest.first_chunk::<3>())
         else {
             return Worth::ALL;
         };
-        if self.starts.is_empty() {
-            return Worth::ALL;
-        }
-        let step = |byte: u8| {
-            self.steps
-                .get(usize::from(byte))
-                .copied()
-                .unwrap_or_default()
+        let [ones, twos, threes] = &*self.steps;
+        let step = |steps: &[u32; 256], byte: u8| {
+            let step = steps.get(usize::from(byte)).copied();
+            step.unwrap_or_default() as usize
         };
-        let ([first, ..], [_, second, _], [.., third]) =
-            (step(*first), step(*second), step(*third));
-        let place = usize::try_from(first + second + third).unwrap_or(usize::MAX);
-        let number = self.starts.get(place).copied().unwrap_or(u8::MAX);
-        let mask = self.masks.get(usize::from(number)).copied().unwrap_or(1);
+        let place = step(ones, *first) + step(twos, *second) + step(threes, *third);
+        let Some(number) = self.starts.get(place) else {
+            return Worth::ALL;
+        };
+        let mask = self.masks.get(usize::from(*number)).copied().unwrap_or(1);
         if at >= cursor.until {
             self.look_ahead(text, at, cursor);
         }
-        let left = mask & cursor.live;
+        let long = self.lengths.get(length.min(LONGEST_SHAPE)).copied();
+        let left = mask & cursor.live & long.unwrap_or(Mask::MAX);
         if left <= 1 {
             return Worth {
                 plain: left != 0,
@@ -250,21 +189,31 @@ impl Gates {
             };
         }
         let (shaped, tested, beside) = (left & self.shaped, left & self.tested, left & self.beside);
+        // Asked once for all that need digits.
+        let number = left & self.numbers != 0 && self.is_number(text, at, cursor);
         Worth {
             plain: left & 1 != 0,
-            other: (shaped != 0 && self.is_shaped(shaped, text, at, cursor))
+            other: (number && left & self.numbers & !self.beside != 0)
+                || (shaped != 0 && self.is_shaped(shaped, text, at, cursor))
                 || (tested != 0 && self.is_met(tested, text, at, cursor)),
-            beside: beside != 0 && self.is_met(beside, text, at, cursor),
+            beside: (number && beside & self.numbers != 0)
+                || (beside & !self.numbers != 0
+                    && self.is_met(beside & !self.numbers, text, at, cursor)),
         }
     }
 
+    fn is_number(&self, text: &[u8], at: usize, cursor: &Cursor) -> bool {
+        let rest = text.get(at..).unwrap_or_default();
+        holds_digits(rest).unwrap_or(cursor.growing)
+    }
+
     /// Whether the bytes at `at` have the shape of one of the groups.
-    fn is_shaped(&self, mut mask: u32, text: &[u8], at: usize, cursor: &Cursor) -> bool {
+    fn is_shaped(&self, mut mask: Mask, text: &[u8], at: usize, cursor: &Cursor) -> bool {
         for (place, row) in &self.rows {
             mask &= match text.get(at + place) {
-                Some(byte) => row.get(usize::from(*byte)).copied().unwrap_or(u32::MAX),
-                None if cursor.growing => u32::MAX,
-                None => row.get(ENDS).copied().unwrap_or(u32::MAX),
+                Some(byte) => row.get(usize::from(*byte)).copied().unwrap_or(Mask::MAX),
+                None if cursor.growing => Mask::MAX,
+                None => row.get(ENDS).copied().unwrap_or(Mask::MAX),
             };
             if mask == 0 {
                 return false;
@@ -274,46 +223,15 @@ impl Gates {
     }
 
     /// Whether what one of the groups needs is there; what needs a literal has it in reach.
-    fn is_met(&self, mask: u32, text: &[u8], at: usize, cursor: &Cursor) -> bool {
+    fn is_met(&self, mask: Mask, text: &[u8], at: usize, cursor: &Cursor) -> bool {
         self.each(mask).any(|(test, group)| {
             let next = cursor.next.get(group).map_or(at, |(next, _)| *next);
             test.passes(text, at, next, cursor.growing)
         })
     }
 
-    /// Looks where literals stand next, for the groups of which that was known only up to here.
-    fn look_ahead(&self, text: &[u8], at: usize, cursor: &mut Cursor) {
-        cursor.live |= !self.literals;
-        cursor.until = usize::MAX;
-        let none = nowhere(text, cursor.growing);
-        for (group, (next, until)) in cursor.next.iter_mut().take(self.tests.len()).enumerate() {
-            let bit = 2 << group;
-            if self.literals & bit == 0 {
-                continue;
-            }
-            if *until <= at
-                && let Some(Test::Literal(wanted)) = self.tests.get(group)
-            {
-                if *next < at || *next == UNKNOWN {
-                    let rest = text.get(at..).unwrap_or_default();
-                    let found = wanted.literals.find(rest);
-                    *next = found.map_or(none, |found| at + found);
-                }
-                let from = wanted.begin(text, at, *next);
-                if from <= at {
-                    cursor.live |= bit;
-                    *until = *next + 1;
-                } else {
-                    cursor.live &= !bit;
-                    *until = from;
-                }
-            }
-            cursor.until = cursor.until.min(*until);
-        }
-    }
-
     /// The tests of a mask's groups, with the groups' numbers.
-    fn each(&self, mask: u32) -> impl Iterator<Item = (&Test, usize)> {
+    fn each(&self, mask: Mask) -> impl Iterator<Item = (&Test, usize)> {
         let mut left = mask >> 1;
         std::iter::from_fn(move || {
             let group = (left != 0).then(|| left.trailing_zeros() as usize)?;
@@ -324,27 +242,29 @@ impl Gates {
 }
 
 /// What bytes add to the place of three.
-fn steps(classes: &[u8; 256]) -> Box<[[u32; 3]; 256]> {
+fn steps(classes: &[u8; 256]) -> Box<[[u32; 256]; 3]> {
     let row = u32::try_from(CLASSES).unwrap_or(0);
-    let mut steps = Box::new([[0; 3]; 256]);
-    for ((byte, slot), class) in (0..=u8::MAX).zip(steps.iter_mut()).zip(classes) {
+    let mut steps = Box::new([[0; 256]; 3]);
+    let [ones, twos, threes] = &mut *steps;
+    let slots = ones.iter_mut().zip(twos).zip(threes);
+    for ((byte, ((one, two), three)), class) in (0..=u8::MAX).zip(slots).zip(classes) {
         let class = u32::from(*class);
         let upper = if byte.is_ascii_uppercase() { row } else { 0 };
-        *slot = [(upper + class) * row * row, class * row, class];
+        (*one, *two, *three) = ((upper + class) * row * row, class * row, class);
     }
     steps
 }
 
 /// The shapes of groups, place by place.
-fn rows(shapes: &[(u32, Vec<Bytes>)]) -> Vec<(usize, Box<[u32; ENDS + 1]>)> {
+fn rows(shapes: &[(Mask, Vec<Bytes>)]) -> Vec<(usize, Box<[Mask; ENDS + 1]>)> {
     let row = |place: usize| {
-        let mut row = Box::new([u32::MAX; ENDS + 1]);
+        let mut row = Box::new([Mask::MAX; ENDS + 1]);
         let own = shapes
             .iter()
             .filter_map(|(bit, sets)| Some((bit, sets.get(place)?)));
         for (bit, set) in own {
             for (byte, slot) in (0..=u8::MAX).zip(row.iter_mut()) {
-                *slot &= if set.holds(byte) { u32::MAX } else { !bit };
+                *slot &= if set.holds(byte) { Mask::MAX } else { !bit };
             }
             if let Some(end) = row.last_mut() {
                 *end &= !bit;
@@ -378,5 +298,13 @@ mod tests {
             wide.is_empty(),
             "{wide:?} begin in many ways and need nothing"
         );
+    }
+
+    /// Where there are more of them than places, the last ones admit what every group needs.
+    #[test]
+    fn all_beginnings_are_told_apart() {
+        let gates = Gates::new(&rules::built_in(), &super::super::built).unwrap();
+        let used = gates.masks.iter().filter(|mask| **mask != Mask::MAX);
+        assert!(used.count() < usize::from(u8::MAX));
     }
 }

@@ -3,8 +3,8 @@
 use super::require::{self, Need};
 use crate::rule::Rule;
 
-/// Groups of rules that need the same; more than these need nothing.
-pub(super) const MOST_GROUPS: usize = 31;
+/// Groups of rules that need the same, besides that which needs nothing; more than these join it.
+pub(super) const MOST_GROUPS: usize = 63;
 
 /// The rules, by their numbers, by what their heads need; those that need nothing more come first.
 /// A rule that may need either of two things is in two groups.

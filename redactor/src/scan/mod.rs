@@ -7,6 +7,7 @@
 //! from which the automaton is still alive at the end of the text may yet become a match.
 
 mod bytes;
+mod cursor;
 mod found;
 mod gate;
 mod glue;
@@ -16,19 +17,23 @@ mod require;
 mod session;
 mod shape;
 mod starts;
+mod table;
 mod walk;
 
-use regex_automata::hybrid::dfa::DFA;
+use regex_automata::hybrid::LazyStateID;
+use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::util::pool::Pool;
 use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input, MatchKind, nfa::thompson};
 
-pub(crate) use self::gate::Worth;
-use self::gate::{Cursor, Gates};
+use self::cursor::Cursor;
+pub(crate) use self::cursor::Worth;
+use self::gate::Gates;
 use self::glue::Glue;
 use self::session::Workspace;
 pub(crate) use self::session::{Run, Session};
-use self::starts::Starts;
+use self::starts::{Block, Starts};
+use self::table::Matched;
 use crate::engine::EngineError;
 use crate::finding::ScanError;
 use crate::rule::Rule;
@@ -79,6 +84,23 @@ impl Machine {
             rules: own,
         })
     }
+
+    /// The heads that match in a state.
+    fn matched(&self, cache: &Cache, state: LazyStateID) -> Box<[Matched]> {
+        if !state.is_match() {
+            return Box::default();
+        }
+        let patterns = 0..self.dfa.match_len(cache, state);
+        let heads = patterns.filter_map(|index| {
+            let own = self.dfa.match_pattern(cache, state, index).as_usize();
+            Some(Matched {
+                own,
+                rule: *self.rules.get(own)?,
+                cue: self.glue.follows(own),
+            })
+        });
+        heads.collect()
+    }
 }
 
 impl Automaton {
@@ -119,16 +141,19 @@ impl Automaton {
         growing: bool,
     ) -> impl Iterator<Item = (usize, Worth)> + 't {
         let mut cursor = Cursor::new(&self.gates, text, growing);
-        let mut places = self.starts.over(text);
+        let mut blocks = self.starts.over(text);
+        let mut block = Block::default();
         std::iter::from_fn(move || {
             // A loop of its own, so that all of it is compiled as one.
-            for at in places.by_ref() {
-                let worth = self.gates.admits(text, at, &mut cursor);
-                if worth != Worth::NOTHING {
-                    return Some((at, worth));
+            loop {
+                while let Some((at, length)) = block.take() {
+                    let worth = self.gates.admits(text, at, length, &mut cursor);
+                    if worth != Worth::NOTHING {
+                        return Some((at, worth));
+                    }
                 }
+                block = blocks.next()?;
             }
-            None
         })
     }
 

@@ -4,7 +4,7 @@ use aho_corasick::{AhoCorasick, packed};
 use memchr::memmem;
 
 use super::bytes::{Bytes, frequency, share};
-use super::require::{Need, Run, is_mark};
+use super::require::{FEW, Need, Run, is_mark};
 use crate::engine::EngineError;
 use crate::seek::seek;
 
@@ -17,7 +17,8 @@ const LONGEST_NUMBER: usize = 64;
 pub(super) enum Test {
     /// One of the bytes among the next so many.
     Bytes(Bytes, usize, Option<Run>),
-    Digits(usize),
+    /// As many digits as all such rules take.
+    Digits,
     /// Bytes of these sets at these places behind the start, the rarest first.
     Shape(Vec<(usize, Bytes)>),
     Literal(Wanted),
@@ -80,7 +81,7 @@ impl Test {
     pub(super) fn new(need: &Need) -> Result<Option<Self>, EngineError> {
         Ok(match need {
             Need::Start => None,
-            Need::Digits(count) | Need::Beside(count) => Some(Self::Digits(*count)),
+            Need::Digits(_) | Need::Beside(_) => Some(Self::Digits),
             Need::Shape(row) => {
                 let mut row: Vec<(usize, Bytes)> = row.iter().cloned().enumerate().collect();
                 row.sort_by(|(_, one), (_, two)| one.share().total_cmp(&two.share()));
@@ -129,7 +130,7 @@ impl Test {
     pub(super) fn passes(&self, text: &[u8], at: usize, next: usize, growing: bool) -> bool {
         let rest = text.get(at..).unwrap_or_default();
         match self {
-            Self::Digits(count) => holds_digits(rest, *count).unwrap_or(growing),
+            Self::Digits => holds_digits(rest).unwrap_or(growing),
             Self::Shape(row) => row.iter().all(|(place, set)| {
                 let byte = rest.get(*place);
                 byte.map_or(growing, |byte| set.holds(*byte))
@@ -308,9 +309,9 @@ pub(super) fn leads(literals: &[Vec<u8>]) -> Option<[u8; LEADS]> {
 /// What values that hide are set in.
 pub(super) const BRACKETS: [u8; LEADS] = *b"([{<";
 
-/// Whether so many digits follow with nothing but marks between them, if that can be told before
+/// Whether [`FEW`] digits follow with nothing but marks between them, if that can be told before
 /// the text ends.
-fn holds_digits(rest: &[u8], count: usize) -> Option<bool> {
+pub(super) fn holds_digits(rest: &[u8]) -> Option<bool> {
     let mut seen = 0;
     for (at, byte) in rest.iter().enumerate() {
         if byte.is_ascii_digit() {
@@ -318,7 +319,7 @@ fn holds_digits(rest: &[u8], count: usize) -> Option<bool> {
         } else if !is_mark(*byte) {
             return Some(false);
         }
-        if seen == count || at == LONGEST_NUMBER {
+        if seen == FEW || at == LONGEST_NUMBER {
             return Some(true);
         }
     }

@@ -8,6 +8,7 @@ use super::bytes::{Bytes, frequency};
 use super::found::{Found, literal, prefixes, unique};
 use super::probe::BRACKETS;
 use super::shape::shape;
+use crate::seek::Ascii;
 
 /// What is as common as this at a place in the text is worth no test.
 const COMMON: f32 = 0.9;
@@ -15,10 +16,13 @@ const COMMON: f32 = 0.9;
 const NARROW: f32 = 0.02;
 /// A beginning that is as rare as this needs no second test.
 pub(super) const RARE: f32 = 0.12;
+/// A beginning that is as common as this is worth a literal, if that is so much rarer.
+const SOME: f32 = 0.03;
+const MUCH: f32 = 8.0;
 /// More literals that brackets lead are looked for by those brackets.
 const MANY: usize = 16;
 /// Numbers with fewer digits stand everywhere.
-const FEW: usize = 6;
+pub(super) const FEW: usize = 6;
 /// How common numbers of six digits and more are at the starts of words.
 const NUMBER: f32 = 0.1;
 
@@ -141,7 +145,8 @@ fn is_led(literals: &[Vec<u8>]) -> bool {
 
 /// Bytes that stand between the digits of one number.
 pub(super) fn is_mark(byte: u8) -> bool {
-    matches!(byte, b' ' | b'.' | b'/' | b'(' | b')' | b'\n' | b'+' | b'-')
+    const MARKS: Ascii = Ascii::of(b" ./()\n+-");
+    MARKS.holds(byte)
 }
 
 /// What a head needs, and how common that is: in about so many of the starts of words.
@@ -159,11 +164,13 @@ pub(super) fn of(head: &str) -> (Need, f32) {
     if digits >= FEW {
         return (Need::Digits(digits), NUMBER);
     }
-    if begins <= RARE {
-        return (Need::Start, begins);
-    }
     let inside = literal(&hir, true);
     let best = inside.as_ref().map_or(1.0, Found::cost);
+    // What begins with one mark begins often; a literal that hardly ever comes says more.
+    let sooner = SOME < begins && best * MUCH < begins;
+    if begins <= RARE && !(sooner && inside.as_ref().is_some_and(Found::is_seldom)) {
+        return (Need::Start, begins);
+    }
     let shape = shape(&hir).0;
     let narrow = shape.iter().map(Bytes::share).product::<f32>();
     // A literal that is rare by itself is looked for once, and not at every start.

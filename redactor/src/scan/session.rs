@@ -5,7 +5,8 @@ use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::util::pool::PoolGuard;
 use regex_automata::{Anchored, Input};
 
-use super::gate::Worth;
+use super::cursor::Worth;
+use super::table::{Ended, Matched, Row, Table};
 use super::{MACHINES, Machine, Make};
 use crate::finding::ScanError;
 
@@ -49,16 +50,15 @@ impl Session<'_> {
     ) -> Result<(), ScanError> {
         run.heads.clear();
         run.alive = false;
-        let [plain, other, beside] = self.machines;
-        let [one, two, three] = &mut *self.workspaces;
-        if worth.plain {
-            one.run(plain, text, start, run)?;
-        }
-        if worth.other {
-            two.run(other, text, start, run)?;
-        }
-        if worth.beside {
-            three.run(beside, text, start, run)?;
+        let before = start.checked_sub(1).and_then(|at| text.get(at)).copied();
+        let rest = text.get(start..).unwrap_or_default();
+        let worth = [worth.plain, worth.other, worth.beside];
+        let machines = self.machines.iter().zip(&mut *self.workspaces);
+        for ((machine, workspace), _) in machines.zip(worth).filter(|(_, worth)| *worth) {
+            match workspace.table.dies(before, rest) {
+                Some(steps) => run.steps += steps,
+                None => workspace.run(machine, text, start, run)?,
+            }
         }
         // In the order in which one automaton over all heads would have them.
         if run.heads.len() > 1 {
@@ -71,19 +71,10 @@ impl Session<'_> {
 /// The states that an automaton has learned, and what goes with them.
 pub(super) struct Workspace {
     cache: Cache,
-    /// Of what stands behind cues.
-    glue: Cache,
-    /// The state from which a run starts, by the byte before it; the last is that of the text's
-    /// beginning.
-    starts: Vec<Option<LazyStateID>>,
-    /// How often the cache had been emptied when `starts` were asked for.
-    cleared: usize,
-    /// The match states of a run, with the length of the match.
-    matched: Vec<(LazyStateID, usize)>,
-    /// By head: the last run in which it matched, and its place among that run's matches.
-    slots: Vec<(u64, usize)>,
-    /// How many runs there have been.
-    runs: u64,
+    table: Table,
+    /// The rows of a run's matches, with the length of the match.
+    matched: Vec<(Row, usize)>,
+    heads: Heads,
 }
 
 impl Workspace {
@@ -91,78 +82,17 @@ impl Workspace {
         let dfa = &machine.dfa;
         Self {
             cache: dfa.create_cache(),
-            glue: machine.glue.cache(),
-            starts: vec![None; 257],
-            cleared: 0,
+            table: Table::new(),
             matched: Vec::new(),
-            slots: vec![(0, 0); dfa.pattern_len()],
-            runs: 0,
+            heads: Heads {
+                glue: machine.glue.cache(),
+                slots: vec![(0, 0); dfa.pattern_len()],
+                runs: 0,
+            },
         }
     }
 
-    #[inline]
-    fn start(&mut self, dfa: &DFA, text: &[u8], at: usize) -> Result<LazyStateID, ScanError> {
-        if self.cleared != self.cache.clear_count() {
-            self.starts.fill(None);
-            self.cleared = self.cache.clear_count();
-        }
-        let before = at.checked_sub(1).and_then(|at| text.get(at));
-        let place = before.map_or(256, |byte| usize::from(*byte));
-        if let Some(Some(known)) = self.starts.get(place) {
-            return Ok(*known);
-        }
-        let input = Input::new(text)
-            .span(at..text.len())
-            .anchored(Anchored::Yes);
-        let start = dfa
-            .start_state_forward(&mut self.cache, &input)
-            .map_err(|_| ScanError::Automaton)?;
-        if let Some(slot) = self.starts.get_mut(place) {
-            *slot = Some(start);
-        }
-        Ok(start)
-    }
-
-    /// Adds the rules that the match states stand for, those that matched first first.
-    fn collect(
-        &mut self,
-        machine: &Machine,
-        text: &[u8],
-        start: usize,
-        run: &mut Run,
-    ) -> Result<(), ScanError> {
-        let Machine { dfa, rules, glue } = machine;
-        for (state, length) in self.matched.drain(..) {
-            let (first, mut glued) = (start + length, None);
-            for index in 0..dfa.match_len(&self.cache, state) {
-                let own = dfa.match_pattern(&self.cache, state, index).as_usize();
-                let (Some((last, slot)), Some(rule)) = (self.slots.get_mut(own), rules.get(own))
-                else {
-                    continue;
-                };
-                let end = match glued {
-                    _ if !glue.follows(own) => first,
-                    Some(end) => end,
-                    None => {
-                        let read = glue.read(&mut self.glue, text, first)?;
-                        run.alive |= read.alive;
-                        run.steps += read.steps;
-                        *glued.insert(read.end)
-                    }
-                };
-                match run.heads.get_mut(*slot).filter(|_| *last == self.runs) {
-                    Some(head) => head.end = head.end.max(end),
-                    None => {
-                        (*last, *slot) = (self.runs, run.heads.len());
-                        let rule = *rule;
-                        run.heads.push(Head { rule, first, end });
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
+    #[inline(never)]
     fn run(
         &mut self,
         machine: &Machine,
@@ -170,60 +100,73 @@ impl Workspace {
         start: usize,
         run: &mut Run,
     ) -> Result<(), ScanError> {
-        let (dfa, heads) = (&machine.dfa, run.heads.len());
-        let first = self.start(dfa, text, start)?;
-        let cleared = self.cache.clear_count();
-        self.matched.clear();
         let rest = text.get(start..).unwrap_or_default();
-        let (state, steps) = self.steps(dfa, first, rest)?;
-        run.steps += steps;
-        if !state.is_dead() {
-            run.alive = true;
-            let state = dfa.next_eoi_state(&mut self.cache, state);
-            let state = state.map_err(|_| ScanError::Automaton)?;
-            if state.is_match() {
-                self.matched.push((state, rest.len()));
+        let before = start.checked_sub(1).and_then(|at| text.get(at)).copied();
+        let row = match self.table.start(before) {
+            Some(row) => row,
+            None => {
+                let state = self.start(&machine.dfa, text, start)?;
+                self.table.refresh(&self.cache);
+                self.table.starts_at(machine, &self.cache, before, state)?
             }
+        };
+        let (cache, matched) = (&mut self.cache, &mut self.matched);
+        let (ended, steps) = self.table.steps(machine, cache, row, rest, matched)?;
+        run.steps += steps;
+        match ended {
+            Ended::Dead if self.matched.is_empty() => Ok(()),
+            Ended::Dead => self.collect(machine, text, start, run),
+            Ended::Text(state) => self.at_end(machine, text, (start, state), run),
+            Ended::Forgotten => self.slowly(machine, text, start, run),
         }
-        if self.cache.clear_count() != cleared {
-            // States do not outlive the cache that holds them: now each is looked at as it comes.
-            run.heads.truncate(heads);
-            return self.slowly(machine, text, start, run);
-        }
-        if !self.matched.is_empty() {
-            self.runs += 1;
-            self.collect(machine, text, start, run)?;
+    }
+
+    #[cold]
+    fn start(&mut self, dfa: &DFA, text: &[u8], at: usize) -> Result<LazyStateID, ScanError> {
+        let input = Input::new(text)
+            .span(at..text.len())
+            .anchored(Anchored::Yes);
+        dfa.start_state_forward(&mut self.cache, &input)
+            .map_err(|_| ScanError::Automaton)
+    }
+
+    /// Adds the rules that the noted rows stand for, those that matched first first.
+    fn collect(
+        &mut self,
+        machine: &Machine,
+        text: &[u8],
+        start: usize,
+        run: &mut Run,
+    ) -> Result<(), ScanError> {
+        self.heads.runs += 1;
+        for (row, length) in self.matched.drain(..) {
+            let heads = self.table.matched(row);
+            self.heads.add(machine, text, start + length, heads, run)?;
         }
         Ok(())
     }
 
-    /// Steps from a state until no head can match any more, or to the end of the text, and notes
-    /// the match states. Returns the last state and how many bytes were stepped over.
-    #[inline]
-    fn steps(
+    /// Adds what matches where the automaton is alive, in such a state, at the end of the text.
+    fn at_end(
         &mut self,
-        dfa: &DFA,
-        mut state: LazyStateID,
-        rest: &[u8],
-    ) -> Result<(LazyStateID, usize), ScanError> {
-        for (offset, byte) in rest.iter().enumerate() {
-            state = step(dfa, &mut self.cache, state, *byte)?;
-            if !state.is_tagged() {
-                continue;
-            }
-            if state.is_match() {
-                // Match states come one byte late.
-                self.matched.push((state, offset));
-            } else if state.is_dead() {
-                return Ok((state, offset + 1));
-            } else if state.is_quit() {
-                return Err(ScanError::Automaton);
-            }
+        machine: &Machine,
+        text: &[u8],
+        (start, state): (usize, LazyStateID),
+        run: &mut Run,
+    ) -> Result<(), ScanError> {
+        run.alive = true;
+        let cleared = self.cache.clear_count();
+        let state = machine.dfa.next_eoi_state(&mut self.cache, state);
+        let state = state.map_err(|_| ScanError::Automaton)?;
+        if self.cache.clear_count() != cleared {
+            return self.slowly(machine, text, start, run);
         }
-        Ok((state, rest.len()))
+        self.collect(machine, text, start, run)?;
+        let heads = machine.matched(&self.cache, state);
+        self.heads.add(machine, text, text.len(), &heads, run)
     }
 
-    /// As [`Workspace::run`], with a cache that is too small to keep all states of the run.
+    /// As [`Workspace::run`], where there is no room for all states of the run.
     #[cold]
     fn slowly(
         &mut self,
@@ -232,47 +175,100 @@ impl Workspace {
         start: usize,
         run: &mut Run,
     ) -> Result<(), ScanError> {
-        self.runs += 1;
+        let outcome = self.one_by_one(machine, text, start, run);
+        self.table.refresh(&self.cache);
+        outcome
+    }
+
+    /// States do not outlive the cache that holds them, so each is looked at as it comes.
+    fn one_by_one(
+        &mut self,
+        machine: &Machine,
+        text: &[u8],
+        start: usize,
+        run: &mut Run,
+    ) -> Result<(), ScanError> {
         self.matched.clear();
+        self.heads.runs += 1;
         let dfa = &machine.dfa;
         let mut state = self.start(dfa, text, start)?;
-        for (offset, byte) in text.get(start..).unwrap_or_default().iter().enumerate() {
-            state = step(dfa, &mut self.cache, state, *byte)?;
+        for (at, byte) in text.iter().enumerate().skip(start) {
+            let next = dfa.next_state(&mut self.cache, state, *byte);
+            state = next.map_err(|_| ScanError::Automaton)?;
             if state.is_match() {
-                self.matched.push((state, offset));
-                self.collect(machine, text, start, run)?;
+                let heads = machine.matched(&self.cache, state);
+                self.heads.add(machine, text, at, &heads, run)?;
             } else if state.is_dead() {
                 return Ok(());
             } else if state.is_quit() {
                 return Err(ScanError::Automaton);
             }
         }
+        run.alive = true;
         let state = dfa.next_eoi_state(&mut self.cache, state);
         let state = state.map_err(|_| ScanError::Automaton)?;
-        if state.is_match() {
-            self.matched.push((state, text.len().saturating_sub(start)));
-            self.collect(machine, text, start, run)?;
-        }
-        Ok(())
+        let heads = machine.matched(&self.cache, state);
+        self.heads.add(machine, text, text.len(), &heads, run)
     }
 }
 
-/// The next state: most are learned, and stand for nothing special.
-#[inline]
-fn step(
-    dfa: &DFA,
-    cache: &mut Cache,
-    state: LazyStateID,
-    byte: u8,
-) -> Result<LazyStateID, ScanError> {
-    if !state.is_tagged() {
-        let next = dfa.next_state_untagged(cache, state, byte);
-        if !next.is_unknown() {
-            return Ok(next);
+/// The heads that matched in a run.
+struct Heads {
+    /// What has been learned of what stands behind cues.
+    glue: Cache,
+    /// By head: the last run in which it matched, and its place among that run's matches.
+    slots: Vec<(u64, usize)>,
+    /// How many runs there have been.
+    runs: u64,
+}
+
+impl Heads {
+    /// Adds heads that match up to `first`.
+    #[inline]
+    fn add(
+        &mut self,
+        machine: &Machine,
+        text: &[u8],
+        first: usize,
+        heads: &[Matched],
+        run: &mut Run,
+    ) -> Result<(), ScanError> {
+        let mut glued = None;
+        for matched in heads {
+            let end = match glued {
+                _ if !matched.cue => first,
+                Some(end) => end,
+                None => *glued.insert(self.behind_cue(machine, text, first, run)?),
+            };
+            let Some((last, slot)) = self.slots.get_mut(matched.own) else {
+                continue;
+            };
+            if *last == self.runs
+                && let Some(head) = run.heads.get_mut(*slot)
+            {
+                head.end = head.end.max(end);
+                continue;
+            }
+            (*last, *slot) = (self.runs, run.heads.len());
+            let rule = matched.rule;
+            run.heads.push(Head { rule, first, end });
         }
+        Ok(())
     }
-    dfa.next_state(cache, state, byte)
-        .map_err(|_| ScanError::Automaton)
+
+    /// Where what stands behind a cue ends.
+    fn behind_cue(
+        &mut self,
+        machine: &Machine,
+        text: &[u8],
+        cue: usize,
+        run: &mut Run,
+    ) -> Result<usize, ScanError> {
+        let read = machine.glue.read(&mut self.glue, text, cue)?;
+        run.alive |= read.alive;
+        run.steps += read.steps;
+        Ok(read.end)
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use regex_automata::Anchored;
 use regex_automata::hybrid::LazyStateID;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 
+use super::gate::Mask;
+
 /// Bytes are told apart so finely: letters without case, zero, other digits, marks, the rest.
 pub(super) const CLASSES: usize = 48;
 /// The first byte also by its case.
@@ -50,13 +52,13 @@ impl<'c> Walk<'c> {
     }
 
     /// Sets `bit` wherever three bytes leave the automaton alive or it has matched by then.
-    pub(super) fn mark(mut self, bit: u32, bits: &mut [u32]) {
+    pub(super) fn mark(mut self, bit: Mask, bits: &mut [Mask]) {
         if self.alive(bit, bits).is_none() {
             bits.iter_mut().for_each(|slot| *slot |= bit);
         }
     }
 
-    fn alive(&mut self, bit: u32, bits: &mut [u32]) -> Option<()> {
+    fn alive(&mut self, bit: Mask, bits: &mut [Mask]) -> Option<()> {
         let mut starts = Vec::new();
         for behind in [None, Some(b'a'), Some(b' '), Some(b'\n'), Some(b'\r')] {
             let config = regex_automata::util::start::Config::new()

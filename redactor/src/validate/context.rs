@@ -4,6 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::LazyLock;
 
+use crate::seek::{WORD, marked};
+
 /// How far back a label word may stand, in bytes of normalised text. A stream keeps at least
 /// twice as many raw bytes, see [`crate::Engine::LEFT_CONTEXT`].
 pub(crate) const REACH: usize = 48;
@@ -109,19 +111,40 @@ impl Recent {
 
     /// Looks up the words up to `start`. Returns the lists of one that `start` cuts.
     fn read_to(&mut self, text: &[u8], start: usize) -> u32 {
-        while let Some(rest) = text.get(self.read..start)
+        let text = text.get(..start).unwrap_or_default();
+        while let Some(rest) = text.get(self.read..)
             && !rest.is_empty()
         {
-            let length = letters(rest);
-            let lists = listed(rest.get(..length).unwrap_or_default());
-            if length == rest.len() {
-                return lists;
+            let near = rest.get(..WORD).unwrap_or(rest);
+            let (mut left, mut at) = (marked(near, is_letter), 0);
+            let capitals = marked(near, |b| b.wrapping_sub(b'A') < 26);
+            while left != 0 {
+                let begin = left.trailing_zeros() as usize;
+                let mut length = (!(left >> begin)).trailing_zeros() as usize;
+                at = begin + length;
+                if at == near.len() && near.len() < rest.len() {
+                    if begin > 0 {
+                        // Read again when all of it is near.
+                        at = begin;
+                        break;
+                    }
+                    length = letters(rest);
+                    at = length;
+                }
+                let run = rest.get(begin..at).unwrap_or_default();
+                let plain =
+                    length < WORD && capitals >> begin >> 1 & !(u64::MAX << (length - 1)) == 0;
+                let lists = if plain { word(run) } else { listed(run) };
+                if at == rest.len() {
+                    self.read += begin;
+                    return lists;
+                }
+                if lists != 0 {
+                    self.words.push_back((self.read + begin, lists));
+                }
+                left &= u64::MAX.checked_shl(at as u32).unwrap_or(0);
             }
-            if lists != 0 {
-                self.words.push_back((self.read, lists));
-            }
-            let apart = rest.iter().skip(length).take_while(|b| !is_letter(**b));
-            self.read += length + apart.count();
+            self.read += if left == 0 { at.max(near.len()) } else { at };
         }
         0
     }
@@ -222,11 +245,16 @@ fn listed(run: &[u8]) -> u32 {
 }
 
 /// The lists that hold a word.
+#[inline]
 fn word(word: &[u8]) -> u32 {
     let lengths = LENGTHS.get(ends(word)).copied().unwrap_or(0);
-    if word.is_empty() || word.len() > LONGEST || lengths >> (word.len() - 1) & 1 == 0 {
-        return 0;
+    match word.is_empty() || word.len() > LONGEST || lengths >> (word.len() - 1) & 1 == 0 {
+        true => 0,
+        false => looked_up(word),
     }
+}
+
+fn looked_up(word: &[u8]) -> u32 {
     let mut slot = slot(word);
     while let Some((known, lists)) = TABLE.get(slot).filter(|(known, _)| !known.is_empty()) {
         if known.as_bytes().eq_ignore_ascii_case(word) {
@@ -239,8 +267,8 @@ fn word(word: &[u8]) -> u32 {
 
 /// By the five low bits of a word's first and last byte, the same in either case: the lengths of
 /// the listed words with them, a bit each.
-static LENGTHS: LazyLock<Vec<u32>> = LazyLock::new(|| {
-    let mut lengths = vec![0; 1 << 10];
+static LENGTHS: LazyLock<Box<[u32; 1 << 10]>> = LazyLock::new(|| {
+    let mut lengths = Box::new([0; 1 << 10]);
     for known in crate::rules::CUES.iter().flat_map(|cues| cues.words) {
         if let Some(slot) = lengths.get_mut(ends(known.as_bytes())) {
             *slot |= 1 << (known.len() - 1);

@@ -4,6 +4,7 @@ mod plans;
 
 use crate::label::Label;
 use crate::rule::{Candidate, Hit, Left, Rule, Tail};
+use crate::seek::Ascii;
 
 use self::plans::PLANS;
 pub(super) use self::plans::{CLEAR_WORDS, WORDS};
@@ -198,20 +199,17 @@ pub(crate) fn may_be_named(text: &[u8], start: usize) -> bool {
 const KINDS: &[&str] = &[
     "office", "fax", "mobile", "cell", "home", "work", "phone", "tel",
 ];
+/// Their first letters.
+const FIRST: Ascii = Ascii::of(b"ofmchwptOFMCHWPT");
+/// What may stand in a number and between it and its kind.
+const INSIDE: Ascii = Ascii::of(b"0123456789 ./()\n-,\\");
 
 /// Whether such a word may stand behind the number that begins at `start`: a quick look for what
 /// [`named_behind`] would refuse.
 pub(crate) fn may_be_named_behind(text: &[u8], start: usize, growing: bool) -> bool {
     let rest = text.get(start..).unwrap_or_default();
     let near = rest.get(..LONGEST).unwrap_or(rest);
-    let inside = |b: &u8| {
-        b.is_ascii_digit()
-            || matches!(
-                b,
-                b' ' | b'.' | b'/' | b'(' | b')' | b'\n' | b'-' | b',' | b'\\'
-            )
-    };
-    let Some(length) = near.iter().position(|b| !inside(b)) else {
+    let Some(length) = near.iter().position(|b| !INSIDE.holds(*b)) else {
         return growing && near.len() < LONGEST;
     };
     let word = rest.get(length..).unwrap_or_default();
@@ -220,7 +218,8 @@ pub(crate) fn may_be_named_behind(text: &[u8], start: usize, growing: bool) -> b
         word.get(..3)
             .is_some_and(|own| own.eq_ignore_ascii_case(first))
     };
-    (growing && rest.len() < LONGEST) || KINDS.iter().any(begins)
+    let may = word.first().is_some_and(|first| FIRST.holds(*first));
+    (growing && rest.len() < LONGEST) || (may && KINDS.iter().any(begins))
 }
 
 /// `655 437 108 office`, `(22) 154-300-Fax`: the word stands behind.
