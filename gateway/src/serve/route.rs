@@ -156,12 +156,37 @@ async fn dispatch(
             }
             Err(response) => response,
         },
-        Route::Sessions => sessions::open(&gateway, inbound).await,
-        Route::Session(reference) => sessions::one(&gateway, inbound, &reference).await,
-        Route::State(reference, place) => {
-            Box::pin(state::one(&gateway, inbound, &reference, &place)).await
-        }
         Route::Unknown(_) => gateway.turn_away(inbound, Code::RouteUnknown.into()).await,
+        Route::Sessions | Route::Session(_) | Route::State(..) => {
+            about_sessions(gateway, route, inbound, id).await
+        }
+    }
+}
+
+/// A task of its own as well: a turn that has begun gives its lease back even if the caller hangs up.
+async fn about_sessions(
+    gateway: Arc<Gateway>,
+    route: Route,
+    inbound: Inbound,
+    id: &str,
+) -> Response<ReplyBody> {
+    let (tracker, abandoned) = (gateway.tracker.clone(), gateway.abandoned.clone());
+    let answer = Box::pin(async move {
+        match route {
+            Route::Session(reference) => sessions::one(&gateway, inbound, &reference).await,
+            Route::State(reference, place) => {
+                state::one(&gateway, inbound, &reference, &place).await
+            }
+            _ => sessions::open(&gateway, inbound).await,
+        }
+    });
+    let answer = tracker.spawn(async move { abandoned.run_until_cancelled(answer).await });
+    match answer.await {
+        Ok(Some(response)) => response,
+        Ok(None) | Err(_) => {
+            tracing::error!(request = id, "a request ended without an answer");
+            Rejection::new(Code::Internal).response(Shape::OpenAi, id)
+        }
     }
 }
 

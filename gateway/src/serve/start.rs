@@ -195,6 +195,7 @@ impl Running {
         let drained = async {
             self.connections.wait().await;
             self.gateway.tracker.wait().await;
+            self.gateway.sessions.errands_done().await;
         };
         let patience = self.gateway.config.timeouts.drain;
         if tokio::time::timeout(patience, drained).await.is_err() {

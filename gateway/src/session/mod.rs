@@ -5,6 +5,7 @@
 //! session knows is sealed under a random key of its own, whose wrapped form has its own row:
 //! without that row the session is unreadable, wherever copies of it are.
 
+mod asking;
 mod begin;
 pub mod blobs;
 mod chain;
@@ -46,6 +47,7 @@ use gatehouse_envelope::{
     secret::{Secret, equal},
 };
 use parking_lot::Mutex;
+use tokio_util::task::TaskTracker;
 
 pub use crate::audit::{Link, SessionEnding};
 pub use begin::is_reference;
@@ -154,6 +156,8 @@ struct Shared {
     queue: Queue,
     owners: Owners,
     outbox: Outbox,
+    /// What is still to be said to the store for turns that are gone.
+    errands: TaskTracker,
     /// What dead processes left in the outbox, until it has been looked at.
     left: Mutex<Vec<Written>>,
 }
@@ -195,6 +199,7 @@ impl Sessions {
             chains: Chains::new(is_shared),
             owners: Owners::default(),
             outbox,
+            errands: TaskTracker::new(),
             left: Mutex::new(left),
             store: parts.store,
             registry: parts.registry,

@@ -30,7 +30,7 @@ struct Line {
     /// Of whoever came last, and does or did not wait for those before.
     newest: Mutex<Newest>,
     /// Its places in the store's line.
-    desk: Arc<Desk>,
+    desk: Desk,
 }
 
 #[derive(Default)]
@@ -70,7 +70,7 @@ pub(super) enum Turned {
 
 /// The right to be the one turn of a session in this process. Ends when dropped.
 pub(super) struct Place {
-    _turn: OwnedSemaphorePermit,
+    turn: Arc<OwnedSemaphorePermit>,
     /// Keeps the line in the table for as long as someone stands in it.
     _line: Arc<Line>,
     interrupt: CancellationToken,
@@ -82,6 +82,11 @@ impl Place {
     /// Cancelled when a newer turn of this process interrupts this one.
     pub(super) fn interruption(&self) -> &CancellationToken {
         &self.interrupt
+    }
+
+    /// As long as this is not dropped either, the place is nobody else's.
+    pub(super) fn hold(&self) -> Arc<OwnedSemaphorePermit> {
+        Arc::clone(&self.turn)
     }
 }
 
@@ -98,10 +103,10 @@ impl Queue {
         &self,
         session: &str,
         patience: Patience,
-        outside: Option<Outside<'_>>,
+        outside: Option<Outside>,
     ) -> Result<Place, Turned> {
         let line = self.line(session);
-        let ticket = outside.map(|outside| (outside, Ticket::new(&line.desk)));
+        let ticket = outside.map(|outside| Ticket::new(outside, session, &line.desk));
         let arrive = || match patience {
             Patience::Interrupts(_) => Some(line.arrive()),
             Patience::Waits(_) => None,
@@ -120,11 +125,11 @@ impl Queue {
                     biased;
                     () = is_cancelled(passed.as_ref()) => return Err(Turned::Aside),
                     turn = turn => turn.ok().and_then(Result::ok),
-                    () = stands_outside(session, ticket.as_ref()) => None,
+                    () = stands_outside(ticket.as_ref()) => None,
                 };
                 let Some(turn) = turn else {
-                    if let Some((outside, ticket)) = ticket {
-                        outside.leave(session, ticket).await;
+                    if let Some(ticket) = ticket {
+                        ticket.leave().await;
                     }
                     return Err(Turned::Away);
                 };
@@ -139,10 +144,10 @@ impl Queue {
         newest.interrupt = interrupt.clone();
         drop(newest);
         Ok(Place {
-            _turn: turn,
+            turn: Arc::new(turn),
             _line: line,
             interrupt,
-            ticket: ticket.map(|(_, ticket)| ticket),
+            ticket,
         })
     }
 
@@ -184,9 +189,9 @@ async fn is_cancelled(token: Option<&CancellationToken>) {
 }
 
 /// Stands in the line of all processes; ends when there is no room in it.
-async fn stands_outside(session: &str, ticket: Option<&(Outside<'_>, Ticket)>) {
+async fn stands_outside(ticket: Option<&Ticket>) {
     match ticket {
-        Some((outside, ticket)) => outside.stand(session, ticket).await,
+        Some(ticket) => ticket.stand().await,
         None => std::future::pending().await,
     }
 }

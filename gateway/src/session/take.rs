@@ -6,7 +6,7 @@ use gatehouse_envelope::{keys::SessionKeys, secret::equal};
 use tokio::time::Instant;
 
 use super::{
-    Absence, Continuity, Limits, OnBusy, SessionError, SessionState, Sessions, Shared,
+    Absence, Continuity, Limits, OnBusy, SessionError, SessionState, Sessions,
     begin::subject,
     chain::Seen,
     find::{Loaded, unseal},
@@ -248,7 +248,7 @@ impl Sessions {
             let is_busy = matches!(acquired, Acquired::Busy);
             if !is_busy || Instant::now() + pause >= deadline {
                 if is_busy {
-                    self.leave(location, place).await;
+                    self.leave(place).await;
                 }
                 return Ok((acquired, leased));
             }
@@ -265,13 +265,7 @@ impl Sessions {
         patience: Patience,
         deadline: Instant,
     ) -> Result<(u64, Row, Instant), SessionError> {
-        let Shared {
-            store,
-            holder,
-            limits,
-            ..
-        } = &*self.shared;
-        let name = location.name.as_str();
+        let (store, name) = (&self.shared.store, location.name.as_str());
         let by = match patience {
             Patience::Interrupts(_) => Instant::now(),
             Patience::Waits(_) => deadline,
@@ -280,7 +274,7 @@ impl Sessions {
         if let (Acquired::Busy, Patience::Interrupts(_)) = (&acquired, patience) {
             // Another process has it, and finds out at its next write or renewal.
             leased = Instant::now();
-            acquired = store.seize(name, *holder, limits.lease).await?;
+            acquired = self.seize(location, place).await?;
         }
         match acquired {
             Acquired::Held { fence, row } => Ok((fence, row, leased)),

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use gatehouse_ledger::verify::Verdict;
 use serde_json::json;
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 
 use self::house::{ADMITTED, House, SETTLED, Wrong, count, settled, verdict};
@@ -214,5 +215,31 @@ async fn a_store_that_is_behind_at_the_end_is_brought_up_by_the_next_start() {
     let (verdict, records) = again.close().await;
     assert_eq!(settled(&records).len(), 2);
     assert_eq!(count(&records, "audit.gap"), 0);
+    assert_eq!(verdict, Verdict::Holds);
+}
+
+/// What a caller asked for in a session is ended though it hangs up: no turn is left behind.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_hangs_up_while_its_session_is_closed() {
+    let house = House::open(|_| {}).await;
+    let opened = house.post("/v1/sessions", &json!({})).await;
+    let opened: serde_json::Value = serde_json::from_str(&opened.body).unwrap();
+    let reference = opened["reference"].as_str().unwrap();
+    house.store.slow(true);
+    let (address, token) = (house.running.address(), &house.token);
+    let request = format!(
+        "DELETE /v1/sessions/{reference} HTTP/1.1\r\nhost: gate\r\nauthorization: Bearer {token}\r\n\r\n"
+    );
+    let mut caller = tokio::net::TcpStream::connect(address).await.unwrap();
+    caller.write_all(request.as_bytes()).await.unwrap();
+    while house.store.under_way() == 0 {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    caller.set_zero_linger().unwrap();
+    drop(caller);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    house.store.slow(false);
+    let (verdict, records) = house.close().await;
+    assert_eq!(count(&records, "session.close"), 1);
     assert_eq!(verdict, Verdict::Holds);
 }

@@ -195,9 +195,7 @@ impl EmbeddedStore {
             _ => Err(StoreError::Damaged),
         }
     }
-}
 
-impl EmbeddedStore {
     /// The ids in order, of rows that are `wanted`; `from` is the last one of the page before.
     fn page(
         &self,
@@ -294,6 +292,17 @@ impl SessionStore for EmbeddedStore {
         }
         let now_us = self.clock.utc_us();
         Ok(self.line(id, |line| line.bring(holder, turns, now_us)) == turns)
+    }
+
+    async fn leave_line(
+        &self,
+        id: &str,
+        holder: u64,
+        nth: usize,
+        turns: usize,
+    ) -> Result<(), StoreError> {
+        self.line(id, |line| line.leave(holder, nth, turns));
+        Ok(())
     }
 
     async fn renew(&self, id: &str, fence: u64, ttl: Duration) -> Result<(), StoreError> {

@@ -10,6 +10,8 @@ use std::{
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
 
 use super::{Acquired, Page, Row, SessionStore, StoreError, Write};
 
@@ -34,6 +36,11 @@ pub(crate) struct Faulty {
     before: AtomicUsize,
     always: AtomicBool,
     shared: AtomicBool,
+    /// Whether what asks for leases and places is on its way.
+    slow: watch::Sender<bool>,
+    under_way: TaskTracker,
+    /// How many turns that leave the line the store does not hear.
+    deaf: AtomicUsize,
 }
 
 impl Faulty {
@@ -44,6 +51,9 @@ impl Faulty {
             next: Mutex::default(),
             before: AtomicUsize::new(0),
             always: AtomicBool::new(false),
+            slow: watch::Sender::new(false),
+            under_way: TaskTracker::new(),
+            deaf: AtomicUsize::new(0),
         }
     }
 
@@ -61,6 +71,34 @@ impl Faulty {
     /// Says of itself that other processes work on it.
     pub(crate) fn share(&self) {
         self.shared.store(true, Ordering::SeqCst);
+    }
+
+    /// What asks for leases and places is on its way until told otherwise, and arrives though nobody
+    /// waits for the answer any more.
+    pub(crate) fn slow(&self, is_slow: bool) {
+        self.slow.send_replace(is_slow);
+    }
+
+    /// The store does not hear of the next so many turns that leave the line.
+    pub(crate) fn break_leaving(&self, turns: usize) {
+        self.deaf.store(turns, Ordering::SeqCst);
+    }
+
+    /// How many such questions have not been answered.
+    pub(crate) fn under_way(&self) -> usize {
+        self.under_way.len()
+    }
+
+    async fn arrives<T: Send + 'static>(
+        &self,
+        asking: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let mut slow = self.slow.subscribe();
+        let arrives = async move {
+            slow.wait_for(|is_slow| !is_slow).await.unwrap();
+            asking.await
+        };
+        self.under_way.spawn(arrives).await.unwrap()
     }
 
     /// What is wrong with the write at hand.
@@ -110,11 +148,15 @@ impl SessionStore for Faulty {
     }
 
     async fn acquire(&self, id: &str, holder: u64, ttl: Duration) -> Result<Acquired, StoreError> {
-        self.inner.acquire(id, holder, ttl).await
+        let (inner, id) = (Arc::clone(&self.inner), id.to_owned());
+        let asking = async move { inner.acquire(&id, holder, ttl).await };
+        self.arrives(asking).await
     }
 
     async fn seize(&self, id: &str, holder: u64, ttl: Duration) -> Result<Acquired, StoreError> {
-        self.inner.seize(id, holder, ttl).await
+        let (inner, id) = (Arc::clone(&self.inner), id.to_owned());
+        let asking = async move { inner.seize(&id, holder, ttl).await };
+        self.arrives(asking).await
     }
 
     async fn acquire_in_line(
@@ -124,11 +166,29 @@ impl SessionStore for Faulty {
         ttl: Duration,
         turns: usize,
     ) -> Result<Acquired, StoreError> {
-        self.inner.acquire_in_line(id, holder, ttl, turns).await
+        let (inner, id) = (Arc::clone(&self.inner), id.to_owned());
+        let asking = async move { inner.acquire_in_line(&id, holder, ttl, turns).await };
+        self.arrives(asking).await
     }
 
     async fn stand_in_line(&self, id: &str, holder: u64, turns: usize) -> Result<bool, StoreError> {
-        self.inner.stand_in_line(id, holder, turns).await
+        let (inner, id) = (Arc::clone(&self.inner), id.to_owned());
+        let asking = async move { inner.stand_in_line(&id, holder, turns).await };
+        self.arrives(asking).await
+    }
+
+    async fn leave_line(
+        &self,
+        id: &str,
+        holder: u64,
+        nth: usize,
+        turns: usize,
+    ) -> Result<(), StoreError> {
+        if self.deaf.load(Ordering::SeqCst) > 0 {
+            self.deaf.fetch_sub(1, Ordering::SeqCst);
+            return Err(Self::down());
+        }
+        self.inner.leave_line(id, holder, nth, turns).await
     }
 
     async fn renew(&self, id: &str, fence: u64, ttl: Duration) -> Result<(), StoreError> {

@@ -77,8 +77,19 @@ impl Line {
         }
     }
 
-    /// Has so many turns of a holder stand in line, as far as there is room, and says how many do. A place
-    /// that has more than two thirds of its time left is not written anew.
+    /// Gives up the `nth` place of a holder of which no more than so many turns wait without it.
+    pub(super) fn leave(&mut self, holder: u64, nth: usize, turns: usize) {
+        let places = self.0.iter().enumerate();
+        let own = places.filter(|(_, place)| place.holder == holder);
+        let own: Vec<_> = own.map(|(at, _)| at).collect();
+        if let Some(at) = own.get(nth).filter(|_| own.len() > turns) {
+            self.0.remove(*at);
+        }
+    }
+
+    /// Has so many turns of a holder stand in line, as far as there is room, and says how many do. Those
+    /// that are too many go from the end. A place that has more than two thirds of its time left is not
+    /// written anew.
     pub(super) fn bring(&mut self, holder: u64, turns: usize, now_us: i64) -> usize {
         let until_us = crate::clock::later(now_us, STANDS);
         let soon_us = crate::clock::later(now_us, STANDS * 2 / 3);
@@ -126,6 +137,27 @@ mod tests {
         assert_eq!(holders(&line), [2]);
         assert_eq!(line.bring(3, PLACES, NOW_US), PLACES - 1);
         assert_eq!(line.bring(4, 1, NOW_US), 0);
+    }
+
+    #[test]
+    fn who_leaves_gives_up_its_own_place() {
+        let mut line = Line::default();
+        for (holder, turns) in [(1, 1), (2, 1), (1, 2), (3, 1), (1, 3)] {
+            line.bring(holder, turns, NOW_US);
+        }
+        let holders = |line: &Line| line.0.iter().map(|it| it.holder).collect::<Vec<_>>();
+        assert_eq!(holders(&line), [1, 2, 1, 3, 1]);
+        for _ in 0..2 {
+            // Said twice, it is done once.
+            line.leave(1, 0, 2);
+            assert_eq!(holders(&line), [2, 1, 3, 1]);
+        }
+        // It never had a place.
+        line.leave(1, 2, 2);
+        line.leave(4, 0, 0);
+        assert_eq!(holders(&line), [2, 1, 3, 1]);
+        line.leave(1, 1, 1);
+        assert_eq!(holders(&line), [2, 1, 3]);
     }
 
     #[test]

@@ -123,7 +123,7 @@ pub enum Acquired {
 /// place for each turn, in the order in which the store was told of them, [`PLACES`] at most. A place
 /// says which process it belongs to; which of its turns goes first is the process's own affair. So a
 /// process says how many of its turns wait, each time, and what was lost or said twice is put right
-/// by that. A place of which nothing was heard for [`STANDS`] is nobody's. The line decides who goes
+/// by that. Who leaves says which place it has, so that those behind it keep theirs. A place of which nothing was heard for [`STANDS`] is nobody's. The line decides who goes
 /// next and nothing else: that one turn at a time writes is a matter of leases and fences.
 #[async_trait]
 pub trait SessionStore: Send + Sync {
@@ -152,6 +152,16 @@ pub trait SessionStore: Send + Sync {
     /// places, as far as they are wanted. Says whether all of them have one; none is needed where there
     /// is no such session.
     async fn stand_in_line(&self, id: &str, holder: u64, turns: usize) -> Result<bool, StoreError>;
+
+    /// Has a turn of a holder leave the line: it has the `nth` of the holder's places, counted from 0, and
+    /// `turns` others still wait. Where no more than so many stand there, it has left already.
+    async fn leave_line(
+        &self,
+        id: &str,
+        holder: u64,
+        nth: usize,
+        turns: usize,
+    ) -> Result<(), StoreError>;
 
     /// The same as [`SessionStore::acquire`], but from whoever holds it and ahead of all that wait: never
     /// [`Acquired::Busy`]. The holder before finds out at its next write or renewal, which is refused.

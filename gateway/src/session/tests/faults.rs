@@ -284,6 +284,7 @@ async fn a_late_holder_changes_nothing() {
                 queue: Queue::default(),
                 owners: Owners::default(),
                 outbox: Outbox::default(),
+                errands: tokio_util::task::TaskTracker::new(),
                 left: Mutex::default(),
             }),
         },

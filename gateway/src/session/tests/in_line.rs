@@ -1,14 +1,16 @@
 //! Turns of two processes that wait for one session in Redis.
 
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 
 use super::{redis::Process, *};
-use crate::registry::redis_tests::{Kind, Server};
+use crate::registry::redis_tests::{Kind, Proxy, Server, Wire};
 
 const LONG: Duration = Duration::from_secs(60);
 
 struct Line {
     server: Server,
+    /// Between the first process and the server.
+    wire: Proxy,
     _dir: tempfile::TempDir,
     processes: [Arc<Process>; 2],
     ann: Caller,
@@ -20,16 +22,22 @@ struct Line {
 impl Line {
     async fn new(limits: Limits) -> Self {
         let (dir, server) = (tempfile::tempdir().unwrap(), Server::start(Kind::Plain));
-        let settings = server.settings();
-        let process = async |name| {
-            let process = Process::with(&settings, dir.path(), name, limits);
+        let wire = Proxy::to(server.port());
+        let mut by_wire = server.settings();
+        by_wire.nodes[0].port = wire.port();
+        let process = async |settings, name| {
+            let process = Process::with(settings, dir.path(), name, limits);
             Arc::new(process.await)
         };
-        let processes = [process("one").await, process("two").await];
+        let processes = [
+            process(&by_wire, "one").await,
+            process(&server.settings(), "two").await,
+        ];
         let ann = caller("ann", "t");
         let opened = processes[0].sessions.open(&ann).await.unwrap();
         Self {
             server,
+            wire,
             _dir: dir,
             processes,
             ann,
@@ -59,24 +67,37 @@ impl Line {
     }
 
     /// Has a turn of a process wait behind those that do.
-    async fn wait(&mut self, number: usize, process: usize) {
+    async fn wait(&mut self, number: usize, process: usize) -> AbortHandle {
         let (before, went) = (self.places(), Arc::clone(&self.went));
         let process = Arc::clone(&self.processes[process]);
         let (ann, id) = (self.ann.clone(), self.opened.id.expose().to_owned());
-        self.turns.spawn(async move {
+        let waits = self.turns.spawn(async move {
             let turn = process.sessions.turn(&ann, Some(&id)).await.unwrap();
             went.lock().push(number);
             turn.release().await.unwrap();
         });
+        let asked = tokio::time::Instant::now();
         while self.places() == before {
+            assert!(asked.elapsed() < LONG / 2, "it gets no place");
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
         assert_eq!(self.places(), before + 1);
+        waits
+    }
+
+    /// Waits until so many turns stand in line: soon, and long before their places are nobody's.
+    async fn come_to(&self, places: usize) {
+        let asked = tokio::time::Instant::now();
+        while self.places() != places {
+            assert!(asked.elapsed() < store::STANDS / 3, "{}", self.places());
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
     }
 
     async fn all_have_gone(&mut self) -> Vec<usize> {
         while let Some(turn) = self.turns.join_next().await {
-            turn.unwrap();
+            // Some hang up.
+            assert!(turn.map_or_else(|error| error.is_cancelled(), |()| true));
         }
         std::mem::take(&mut *self.went.lock())
     }
@@ -163,4 +184,54 @@ async fn the_line_has_room_for_so_many_of_all_processes() {
     held.release().await.unwrap();
     let all: Vec<_> = (0..store::PLACES).collect();
     assert_eq!(line.all_have_gone().await, all);
+}
+
+/// Those that came before it keep their places, and those behind it move up, whatever process they are of.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_hangs_up_leaves_its_own_place() {
+    let mut line = Line::new(patient()).await;
+    let held = line.turn(1).await.unwrap();
+    let mut waiting = Vec::new();
+    for (number, process) in [0, 1, 0, 1, 1, 0].into_iter().enumerate() {
+        waiting.push(line.wait(number, process).await);
+    }
+    // In front of its process, and behind another of its own.
+    for (left, gone) in [(5, 0), (4, 3)] {
+        waiting[gone].abort();
+        line.come_to(left).await;
+    }
+    held.release().await.unwrap();
+    assert_eq!(line.all_have_gone().await, [1, 2, 4, 5]);
+    assert_eq!(line.places(), 0);
+}
+
+/// The place that it asked for is given by the server all the same, and left again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_hangs_up_while_it_asks_leaves_the_line() {
+    let mut line = Line::new(patient()).await;
+    for process in [0, 1] {
+        // Behind a turn of its own process, or of the other.
+        let held = line.turn(process).await.unwrap();
+        // The first one tells the server the scripts.
+        line.wait(0, 0).await.abort();
+        line.come_to(0).await;
+        let errands = line.processes[0].sessions.shared.errands.clone();
+        while !errands.is_empty() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        line.wire.set(Wire::Silent);
+        let asks = line.wait(0, 0).await;
+        asks.abort();
+        line.wire.set(Wire::Good);
+        line.come_to(0).await;
+        held.release().await.unwrap();
+        assert!(line.all_have_gone().await.is_empty());
+    }
+    // The lease as well.
+    line.wire.set(Wire::Silent);
+    let early = tokio::time::timeout(Duration::from_millis(100), line.turn(0));
+    assert!(early.await.is_err());
+    line.wire.set(Wire::Good);
+    let next = tokio::time::timeout(Duration::from_secs(2), line.turn(1));
+    next.await.unwrap().unwrap().release().await.unwrap();
 }

@@ -8,6 +8,7 @@ mod dynamodb;
 mod endings;
 mod faults;
 mod funds;
+mod gone;
 mod in_line;
 #[cfg(feature = "aws")]
 mod kms;

@@ -28,7 +28,7 @@ impl Replicas {
         Self::with(limits()).await
     }
 
-    async fn with(limits: Limits) -> Self {
+    pub(super) async fn with(limits: Limits) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let one = House::open_with(dir.path(), limits, Arc::default(), NOW_US);
         one.faults.share();
@@ -49,7 +49,7 @@ impl Replicas {
         self.try_turn(house).await.unwrap()
     }
 
-    async fn try_turn(&self, house: &House) -> Result<Turn, SessionError> {
+    pub(super) async fn try_turn(&self, house: &House) -> Result<Turn, SessionError> {
         let id = self.opened.id.expose();
         house.sessions.turn(&self.ann, Some(id)).await
     }

@@ -97,6 +97,29 @@ impl DynamoStore {
         Err(self.link.doubtful().into())
     }
 
+    /// Has a turn of a holder leave the line.
+    pub(super) async fn leave(
+        &self,
+        id: &str,
+        holder: u64,
+        nth: usize,
+        turns: usize,
+    ) -> Result<(), StoreError> {
+        let Some(item) = self.link.get(key(id)).await? else {
+            return Ok(());
+        };
+        let mut stored = Stored::read(&item)?;
+        for _attempt in 0..ATTEMPTS {
+            let mut line = stored.line(self.link.now_us());
+            line.leave(holder, nth, turns);
+            match self.keep_line(id, &stored, &line).await? {
+                Kept::Changed(there) => stored = there,
+                Kept::Done | Kept::Missing => return Ok(()),
+            }
+        }
+        Err(self.link.doubtful().into())
+    }
+
     /// Puts a line in the place of the one that was seen.
     pub(super) async fn keep_line(
         &self,

@@ -187,6 +187,16 @@ impl SessionStore for DynamoStore {
         self.stand(id, holder, turns).await
     }
 
+    async fn leave_line(
+        &self,
+        id: &str,
+        holder: u64,
+        nth: usize,
+        turns: usize,
+    ) -> Result<(), StoreError> {
+        self.leave(id, holder, nth, turns).await
+    }
+
     async fn renew(&self, id: &str, fence: u64, ttl: Duration) -> Result<(), StoreError> {
         let until_us = self.renew_once(id, fence, ttl).await?;
         self.lengthen(id, fence, until_us, ttl).await

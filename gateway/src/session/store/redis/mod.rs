@@ -34,6 +34,7 @@ pub struct RedisStore {
     create: Script,
     ended: Script,
     forget: Script,
+    leave: Script,
     read: Script,
     remove: Script,
     renew: Script,
@@ -60,6 +61,7 @@ impl RedisStore {
             create: script!("create.lua"),
             ended: script!("ended.lua"),
             forget: script!("forget.lua"),
+            leave: script!("line.lua", "leave.lua"),
             read: script!("read.lua"),
             remove: script!("remove.lua"),
             renew: script!("renew.lua"),
@@ -270,6 +272,21 @@ impl SessionStore for RedisStore {
             .repeats();
         let answer = self.run(&call).await?;
         Ok(answer.word == b"missing" || answer.places()? == turns)
+    }
+
+    async fn leave_line(
+        &self,
+        id: &str,
+        holder: u64,
+        nth: usize,
+        turns: usize,
+    ) -> Result<(), StoreError> {
+        let call = Call::new(&self.leave, vec![self.session(id)])
+            .number(holder)
+            .number(nth)
+            .number(turns)
+            .repeats();
+        self.run(&call).await.map(drop)
     }
 
     async fn renew(&self, id: &str, fence: u64, ttl: Duration) -> Result<(), StoreError> {

@@ -49,6 +49,7 @@ pub(super) async fn run(backend: &dyn Backend) {
     the_line_has_an_end(backend).await;
     who_is_gone_holds_nobody_up(backend).await;
     who_gives_up_leaves_its_place(backend).await;
+    who_leaves_gives_up_its_own_place(backend).await;
     who_is_slow_at_its_turn_has_no_old_fence(backend).await;
     a_turn_that_said_nothing_holds_nobody_up(backend).await;
     who_seizes_goes_ahead_and_the_line_stays(backend).await;
@@ -145,6 +146,33 @@ async fn who_gives_up_leaves_its_place(backend: &dyn Backend) {
     store.free(id, fence).await.unwrap();
     goes(store, id, C, 1).await;
     let (fence, _) = held(store, id, D).await;
+    store.free(id, fence).await.unwrap();
+}
+
+/// Those behind it keep theirs, whichever of a process's places is given up.
+async fn who_leaves_gives_up_its_own_place(backend: &dyn Backend) {
+    let (store, id) = (backend.store(), "leaves");
+    let store = &*store;
+    let fence = taken(backend, id).await;
+    for (holder, turns) in [(B, 1), (C, 1), (B, 2), (D, 1), (B, 3)] {
+        assert_eq!(ask(store, id, holder, turns).await, Told::Wait);
+    }
+    // B C B D B; said twice, it is done once.
+    for _ in 0..2 {
+        store.leave_line(id, B, 0, 2).await.unwrap();
+    }
+    store.leave_line(id, A, 0, 0).await.unwrap();
+    store.leave_line(id, B, 7, 0).await.unwrap();
+    store.leave_line("none", B, 0, 0).await.unwrap();
+    store.free(id, fence).await.unwrap();
+    assert_eq!(ask(store, id, B, 2).await, Told::Wait);
+    goes(store, id, C, 1).await;
+    assert_eq!(ask(store, id, D, 1).await, Told::Wait);
+    goes(store, id, B, 2).await;
+    assert_eq!(ask(store, id, B, 1).await, Told::Wait);
+    goes(store, id, D, 1).await;
+    store.leave_line(id, B, 0, 0).await.unwrap();
+    let (fence, _) = held(store, id, A).await;
     store.free(id, fence).await.unwrap();
 }
 
