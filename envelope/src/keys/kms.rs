@@ -34,7 +34,8 @@ pub enum KmsCall {
     ReEncrypt,
 }
 
-/// Is told of every call to KMS about a tenant's key, when it has ended.
+/// Is told of every call to KMS about a tenant's key, when it has ended, or when nobody waits for its end
+/// any more.
 pub trait KmsWatch: Send + Sync {
     /// KMS was asked this about the key of `context`, with the root key `root` (an ARN), and failed so if
     /// it did. Waits for nothing.
@@ -95,18 +96,14 @@ impl KmsKeys {
         }
     }
 
-    /// Tells what came of a call.
-    fn told<T>(
-        &self,
-        call: KmsCall,
-        root: &str,
-        context: &KeyContext<'_>,
-        came: Result<T, KeyError>,
-    ) -> Result<T, KeyError> {
-        if let Some(watch) = &self.watch {
-            watch.called(call, root, context, came.as_ref().err());
+    /// What has to be told of a call that is about to be made.
+    fn asks<'a>(&'a self, call: KmsCall, root: &'a str, context: &'a KeyContext<'a>) -> Asked<'a> {
+        Asked {
+            watch: self.watch.as_deref(),
+            call,
+            root,
+            context,
         }
-        came
     }
 
     /// Whether it says of itself that it is wrapped under one of these keys. Nobody is asked.
@@ -126,8 +123,8 @@ impl KmsKeys {
             .key_id(&self.current)
             .plaintext(Blob::new(key.expose().as_slice()))
             .set_encryption_context(Some(encryption_context(context)));
-        let came = asked.send().await.map_err(|error| failure(&error));
-        let done = self.told(KmsCall::Encrypt, &self.current, context, came)?;
+        let call = self.asks(KmsCall::Encrypt, &self.current, context);
+        let done = call.told(asked.send().await.map_err(|error| failure(&error)))?;
         self.stored(done.ciphertext_blob, done.key_id.as_deref())
     }
 
@@ -163,6 +160,35 @@ impl KmsKeys {
     }
 }
 
+/// A call to KMS that is under way. Dropped before its answer came, it is told of as one that nobody
+/// waited for: KMS may have done it.
+struct Asked<'a> {
+    watch: Option<&'a dyn KmsWatch>,
+    call: KmsCall,
+    root: &'a str,
+    context: &'a KeyContext<'a>,
+}
+
+impl Asked<'_> {
+    /// Tells what came of it.
+    fn told<T>(mut self, came: Result<T, KeyError>) -> Result<T, KeyError> {
+        self.tell(came.as_ref().err());
+        came
+    }
+
+    fn tell(&mut self, failed: Option<&KeyError>) {
+        if let Some(watch) = self.watch.take() {
+            watch.called(self.call, self.root, self.context, failed);
+        }
+    }
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        self.tell(Some(&KeyError::Unheard));
+    }
+}
+
 #[async_trait]
 impl KeyProvider for KmsKeys {
     /// The ARN.
@@ -177,8 +203,8 @@ impl KeyProvider for KmsKeys {
             .key_id(&self.current)
             .key_spec(DataKeySpec::Aes256)
             .set_encryption_context(Some(encryption_context(context)));
-        let came = asked.send().await.map_err(|error| failure(&error));
-        let made = self.told(KmsCall::GenerateDataKey, &self.current, context, came)?;
+        let call = self.asks(KmsCall::GenerateDataKey, &self.current, context);
+        let made = call.told(asked.send().await.map_err(|error| failure(&error)))?;
         Ok(GeneratedKey {
             key: secret(made.plaintext)?,
             wrapped: self.stored(made.ciphertext_blob, made.key_id.as_deref())?,
@@ -197,8 +223,8 @@ impl KeyProvider for KmsKeys {
             .key_id(key)
             .ciphertext_blob(Blob::new(blob))
             .set_encryption_context(Some(encryption_context(context)));
-        let came = asked.send().await.map_err(|error| failure(&error));
-        let opened = self.told(KmsCall::Decrypt, key, context, came)?;
+        let call = self.asks(KmsCall::Decrypt, key, context);
+        let opened = call.told(asked.send().await.map_err(|error| failure(&error)))?;
         let opened_key = secret(opened.plaintext)?;
         if opened.key_id.as_deref() != Some(key) {
             return Err(KeyError::Damaged);
@@ -224,8 +250,8 @@ impl KeyProvider for KmsKeys {
             .set_source_encryption_context(Some(encryption_context(context)))
             .destination_key_id(&self.current)
             .set_destination_encryption_context(Some(encryption_context(context)));
-        let came = asked.send().await.map_err(|error| failure(&error));
-        let done = self.told(KmsCall::ReEncrypt, key, context, came)?;
+        let call = self.asks(KmsCall::ReEncrypt, key, context);
+        let done = call.told(asked.send().await.map_err(|error| failure(&error)))?;
         let stored = self.stored(done.ciphertext_blob, done.key_id.as_deref())?;
         Ok(Some(stored))
     }

@@ -106,6 +106,9 @@ pub enum KeyError {
     /// The key is of another kind than this, which is needed.
     #[error("the key is not {0}")]
     Unfit(&'static str),
+    /// Nobody waited for the provider's answer: it may have done what it was asked.
+    #[error("nobody waited for the key provider's answer")]
+    Unheard,
     /// The provider did not answer, or failed. What is known of it, for the operator. Worth another try.
     #[error("the key provider cannot be reached: {0}")]
     Unreachable(String),
@@ -121,6 +124,7 @@ impl KeyError {
             | Self::Missing
             | Self::Throttled
             | Self::Unfit(_)
+            | Self::Unheard
             | Self::Unreachable(_) => true,
             Self::Damaged | Self::Exhausted | Self::File(_) | Self::Newer | Self::Random(_) => {
                 false
@@ -142,6 +146,7 @@ impl KeyError {
             Self::Random(error) => Self::Random(*error),
             Self::Throttled => Self::Throttled,
             Self::Unfit(kind) => Self::Unfit(kind),
+            Self::Unheard => Self::Unheard,
             Self::Unreachable(said) => Self::Unreachable(said.clone()),
         }
     }

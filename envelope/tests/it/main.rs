@@ -12,3 +12,4 @@ mod aws;
 mod emulators;
 mod keys;
 mod signing;
+mod watched;

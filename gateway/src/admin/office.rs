@@ -209,7 +209,7 @@ impl Files {
         loop {
             tokio::time::sleep(TEND).await;
             #[cfg(feature = "aws")]
-            self.kms.tell(&self.book, false);
+            self.tell_uses(false);
             self.book.pay();
             let log = self.book.ledger().condition();
             if stall.is_to_be_told(log.stalled, tokio::time::Instant::now()) {
@@ -240,10 +240,8 @@ impl Files {
     /// Ends the log, once everything in the database is on the disk: recovery counts on that. If the
     /// database is behind, the log is left as a crash would leave it, and the next start does the rest.
     pub async fn close(&self) -> Result<(), OfficeError> {
-        #[cfg(feature = "aws")]
-        self.kms.tell(&self.book, true);
         let deadline = tokio::time::Instant::now() + LAST_TRIES;
-        while self.book.pay() > 0 && tokio::time::Instant::now() < deadline {
+        while self.owed() > 0 && tokio::time::Instant::now() < deadline {
             tokio::time::sleep(TEND).await;
         }
         self.sessions.mend(Duration::ZERO).await;
@@ -261,6 +259,23 @@ impl Files {
         let closed = closed.await.map_err(OfficeError::of("ledger"))?;
         self.anchoring.last_round().await;
         synced.and(closed)
+    }
+
+    /// How many records the log does not have yet.
+    fn owed(&self) -> usize {
+        #[cfg(feature = "aws")]
+        let uses = self.tell_uses(true);
+        #[cfg(not(feature = "aws"))]
+        let uses = 0;
+        uses + self.book.pay()
+    }
+
+    /// Offers the log what KMS was asked for.
+    #[cfg(feature = "aws")]
+    fn tell_uses(&self, at_once: bool) -> usize {
+        let ledger = self.book.ledger();
+        self.kms
+            .tell(|event| super::kms_uses::offer(ledger, event), at_once)
     }
 
     fn hold(&self) {
