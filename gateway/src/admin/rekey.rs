@@ -43,6 +43,15 @@ impl Desk {
         }))
     }
 
+    /// Takes the next step with the earlier keys of all tenants under which nothing can live any more.
+    pub(crate) async fn end_outlived_keys(&self) {
+        for tenant in self.tenants() {
+            if let Err(error) = self.sessions.end_outlived_keys(&tenant).await {
+                tracing::warn!(tenant, %error, "its earlier keys were not looked at");
+            }
+        }
+    }
+
     /// Wraps anew: first all keys of tenants and of names in the log, then those of sessions, until it
     /// is late.
     pub(super) async fn rewrap(&self, from: Option<String>) -> Result<Answer, String> {

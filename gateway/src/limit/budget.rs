@@ -132,10 +132,8 @@ impl Budget {
     pub async fn plan(&self, ask: Ask<'_>) -> Result<Hold, KeyringError> {
         let shared = &self.shared;
         let keys = shared.keyring.tenant(ask.tenant).await?;
-        // The oldest one names them: a newer key must not begin at nothing.
-        let oldest = keys.all().min_by_key(|key| key.epoch());
-        let key = oldest.unwrap_or(keys.current());
         let day = shared.meter.now_us().div_euclid(DAY_US);
+        let key = keys.of_day(day);
         let claims = Scope::ALL.map(|scope| {
             let account = account(key, scope, day, ask);
             let remembered = shared.memory.known(&account.name);

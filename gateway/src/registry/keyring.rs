@@ -5,20 +5,22 @@
 //! uses, so that a root key that was switched off stops working soon.
 
 mod cache;
+mod life;
 mod rotate;
 mod row;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use gatehouse_envelope::{
     digest::MacKey,
     keys::{KeyContext, KeyError, KeyProvider, TenantKey},
 };
 
-use self::{cache::Cache, row::Row};
+use self::{cache::Cache, life::Life, row::Row};
 use super::{Durable, Expected, LogNames, Put, Registry, RegistryError, Table};
 use crate::clock::{Clock, year};
 
+pub use life::Outlived;
 pub use rotate::{Rewrapped, Rotated, rotates};
 
 /// How long unwrapped keys are kept.
@@ -67,6 +69,7 @@ impl KeyringError {
 pub struct TenantKeys {
     current: TenantKey,
     others: Vec<TenantKey>,
+    lives: BTreeMap<u32, Life>,
     /// When they began to be unwrapped, by the clock's monotonic time.
     since_us: u64,
 }
@@ -169,6 +172,7 @@ impl Keyring {
             put.await?;
             rows = self.registry.list(Table::TenantKeys, tenant).await?;
         }
+        let lives = self.lives(tenant).await?;
         let now_us = self.clock.utc_us();
         let (mut current, mut others) = (None, Vec::new());
         for (name, row) in rows.iter().rev() {
@@ -188,6 +192,7 @@ impl Keyring {
         Ok(TenantKeys {
             current,
             others,
+            lives,
             since_us,
         })
     }

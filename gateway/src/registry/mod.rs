@@ -37,7 +37,7 @@ pub(crate) use dynamodb::{
 pub use dynamodb::{DynamoLink, DynamoRegistry};
 pub use embedded::EmbeddedRegistry;
 pub use keyring::{
-    CachePolicy, GATEWAY, Keyring, KeyringError, Rewrapped, Rotated, TenantKeys, rotates,
+    CachePolicy, GATEWAY, Keyring, KeyringError, Outlived, Rewrapped, Rotated, TenantKeys, rotates,
 };
 pub use names::LogNames;
 #[cfg(test)]
@@ -53,6 +53,8 @@ pub enum Table {
     /// Sessions that ended and why: by tenant and reference, so that the log can tell an ended
     /// session from one that never was.
     Ended,
+    /// How long tenants' keys are needed: by tenant and epoch.
+    KeyLives,
     /// Wrapped keys for digests in the log: by tenant and year.
     LogKeys,
     /// Wrapped session keys: by tenant, epoch and reference.

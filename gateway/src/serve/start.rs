@@ -20,6 +20,8 @@ use crate::config::Config;
 use crate::pipeline::{Digests, Gateway};
 use crate::provider::Upstream;
 
+/// How often earlier keys of tenants are looked for under which nothing can live any more.
+const KEYS: Duration = Duration::from_secs(3600);
 /// How often sessions that have ended are looked for.
 const SWEEP: Duration = Duration::from_secs(60);
 /// How long exchanges that are cut off have for their last records.
@@ -246,6 +248,15 @@ impl Running {
         let (files, end) = (self.files.clone(), self.end.clone());
         self.background
             .spawn(async move { end.run_until_cancelled(files.tend()).await });
+        let (keys, end) = (Arc::clone(&desk), self.end.clone());
+        self.background.spawn(async move {
+            loop {
+                end.run_until_cancelled(keys.end_outlived_keys()).await;
+                if tokio::time::timeout(KEYS, end.cancelled()).await.is_ok() {
+                    return;
+                }
+            }
+        });
         let end = self.end.clone();
         self.background
             .spawn(async move { socket.serve(desk, end.cancelled()).await });

@@ -7,6 +7,7 @@ use super::{
     Absence, SessionError, Sessions,
     begin::{is_reference, subject},
     key_row::KeyRow,
+    rewrap::adopted,
     store::Durable,
     turn::Location,
 };
@@ -81,9 +82,13 @@ impl Sessions {
         let registry = &self.shared.registry;
         // It may be wrapped anew, or set aside, meanwhile.
         while let Some(row) = registry.get(Table::SessionKeys, &location.name).await? {
+            // It outlives its session by far, so it is no matter of a key that may be an earlier one by
+            // now. Without that key it stays as it is.
+            let keys = self.shared.keyring.tenant(&location.tenant).await.ok();
+            let newer = keys.and_then(|keys| adopted(&keys, location, &row).ok());
             let put = Put {
-                expected: Expected::Value(row.clone()),
-                value: row,
+                value: newer.flatten().unwrap_or_else(|| row.clone()),
+                expected: Expected::Value(row),
                 lifetime: Some(lifetime),
                 sync: Durable::Now,
             };

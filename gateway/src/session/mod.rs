@@ -22,6 +22,7 @@ mod key_row;
 mod mend;
 mod outbox;
 mod outbox_file;
+mod outlived;
 mod owners;
 mod progress;
 mod queue;

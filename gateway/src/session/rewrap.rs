@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 
 use super::{Durable, SessionError, Sessions, key_row::KeyRow, turn::Location};
-use crate::registry::{Expected, Put, Table};
+use crate::registry::{Expected, Put, Table, TenantKeys};
 
 /// Rows looked at in one step.
 const PAGE: usize = 256;
@@ -64,24 +64,15 @@ impl Sessions {
     /// Whether it had to be done, and was.
     async fn rewrap_one(&self, location: &Location) -> Result<bool, SessionError> {
         let keys = self.shared.keyring.tenant(&location.tenant).await?;
-        let (current, registry) = (keys.current(), &self.shared.registry);
+        let registry = &self.shared.registry;
         loop {
             let Some(stored) = registry.get(Table::SessionKeys, &location.name).await? else {
                 return Ok(false);
             };
-            let row = KeyRow::parse(&stored);
-            let epoch = row.epoch.unwrap_or(location.epoch);
-            if epoch == current.epoch() {
+            let Some(row) = adopted(&keys, location, &stored)? else {
                 return Ok(false);
-            }
-            let old = keys.epoch(epoch).ok_or(SessionError::Damaged)?;
-            let wrapped = current.adopt_session(old, &location.reference, row.wrapped)?;
-            let row = KeyRow {
-                epoch: Some(current.epoch()),
-                wrapped: &wrapped,
-                ..row
             };
-            let put = Put::new(Expected::Value(stored.clone()), row.encode(), Durable::Now);
+            let put = Put::new(Expected::Value(stored), row, Durable::Now);
             let put = registry.put_if(Table::SessionKeys, &location.name, put);
             // Otherwise it was set aside, ended, or wrapped anew by another meanwhile.
             if put.await? {
@@ -89,4 +80,25 @@ impl Sessions {
             }
         }
     }
+}
+
+/// The row of a session's key under the tenant's current key; `None`: it is already.
+pub(super) fn adopted(
+    keys: &TenantKeys,
+    location: &Location,
+    stored: &[u8],
+) -> Result<Option<Vec<u8>>, SessionError> {
+    let (current, row) = (keys.current(), KeyRow::parse(stored));
+    let epoch = row.epoch.unwrap_or(location.epoch);
+    if epoch == current.epoch() {
+        return Ok(None);
+    }
+    let old = keys.epoch(epoch).ok_or(SessionError::Damaged)?;
+    let wrapped = current.adopt_session(old, &location.reference, row.wrapped)?;
+    let row = KeyRow {
+        epoch: Some(current.epoch()),
+        wrapped: &wrapped,
+        ..row
+    };
+    Ok(Some(row.encode()))
 }

@@ -15,7 +15,7 @@ use super::{
 use crate::clock::later;
 
 /// How far apart the clocks of several processes may be.
-const SKEW: Duration = Duration::from_secs(60);
+pub(super) const SKEW: Duration = Duration::from_secs(60);
 
 /// A tenant's newest key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,7 +138,7 @@ impl Keyring {
         Ok(self.registry.put_if(Table::TenantKeys, name, put).await?)
     }
 
-    async fn rewrap_log_key(
+    pub(super) async fn rewrap_log_key(
         &self,
         tenant: &str,
         name: &str,

@@ -36,6 +36,97 @@ async fn exchange(house: &House, caller: &Caller, id: &str) -> Result<(), Sessio
     Ok(())
 }
 
+/// Looks after a tenant's keys every hour, for so many days.
+async fn days(house: &House, days: u32) {
+    for _ in 0..24 * days {
+        house.clock.advance(Duration::from_secs(3600));
+        house.sessions.end_outlived_keys("t").await.unwrap();
+    }
+}
+
+async fn epochs(house: &House) -> Vec<String> {
+    let registry = &house.sessions.shared.registry;
+    let rows = registry.list(Table::TenantKeys, "t").await.unwrap();
+    rows.into_iter().map(|(name, _)| name).collect()
+}
+
+fn destroyed(house: &House) -> Vec<serde_json::Value> {
+    let events = house.pages.events.lock();
+    let events = events.iter().map(|it| serde_json::from_str(it).unwrap());
+    let is_one = |it: &serde_json::Value| it["kind"] == "keys.destroyed";
+    events.filter(is_one).collect()
+}
+
+/// Not while a session is found by it, though that has ended long ago and nobody swept.
+#[tokio::test]
+async fn an_earlier_key_is_destroyed_once_no_session_needs_it() {
+    let (_dir, house, ann, opened) = scene().await;
+    days(&house, 1).await;
+    rotate(&house).await;
+    days(&house, 9).await;
+    assert_eq!(epochs(&house).await.len(), 2);
+    assert!(destroyed(&house).is_empty());
+    let reference = opened.reference.as_str();
+    house.sessions.sweep().await.unwrap();
+    assert_eq!(
+        house.pages.kinds(reference),
+        ["session.open", "session.expire"]
+    );
+    // A log that takes no records keeps the key.
+    days(&house, 1).await;
+    house.pages.refuse(true);
+    for _ in 0..96 {
+        house.clock.advance(Duration::from_secs(3600));
+        let _refused = house.sessions.end_outlived_keys("t").await;
+    }
+    assert!(house.sessions.end_outlived_keys("t").await.is_err());
+    assert_eq!(epochs(&house).await.len(), 2);
+    house.pages.refuse(false);
+    house.sessions.end_outlived_keys("t").await.unwrap();
+    assert_eq!(epochs(&house).await, ["t/0000000002"]);
+    let told = destroyed(&house);
+    assert_eq!(told.len(), 1);
+    assert_eq!(
+        (&told[0]["tenant"], &told[0]["epoch"]),
+        (&"t".into(), &1.into())
+    );
+    days(&house, 5).await;
+    assert_eq!(destroyed(&house).len(), 1);
+    // What comes now does not need it.
+    let next = house.sessions.open(&ann).await.unwrap();
+    exchange(&house, &ann, next.id.expose()).await.unwrap();
+    let gone = house.sessions.turn(&ann, Some(opened.id.expose())).await;
+    assert_eq!(absence(gone), Absence::Unknown);
+}
+
+/// A key that is kept for payloads, behind its session's end, is one of the current key from then on.
+#[tokio::test]
+async fn a_kept_key_outlives_the_key_that_it_was_made_with() {
+    let dir = tempfile::tempdir().unwrap();
+    let keep = Duration::from_secs(400 * 86_400);
+    let limits = Limits {
+        keep_keys: Some(keep),
+        ..limits()
+    };
+    let house = House::open_with(dir.path(), limits, Arc::default(), NOW_US);
+    let ann = caller("ann", "t");
+    let before = house.sessions.open(&ann).await.unwrap();
+    house.sessions.close(&ann, &before.reference).await.unwrap();
+    let opened = house.sessions.open(&ann).await.unwrap();
+    days(&house, 1).await;
+    rotate(&house).await;
+    let name = name(&house, &opened.reference).await;
+    house.sessions.sweep().await.unwrap();
+    assert_eq!(KeyRow::parse(&row(&house, &name).await).epoch, Some(2));
+    // The one that was kept already holds the earlier key for as long as it is kept itself.
+    days(&house, 398).await;
+    let grant = house.sessions.payload_grant(&before.reference).await;
+    assert!(grant.unwrap().is_some());
+    days(&house, 12).await;
+    assert_eq!(epochs(&house).await, ["t/0000000002"]);
+    assert_eq!(destroyed(&house).len(), 1);
+}
+
 #[tokio::test]
 async fn sessions_go_on_under_a_new_key_of_their_tenant() {
     let (_dir, house, ann, opened) = scene().await;
