@@ -1,5 +1,6 @@
 //! What the log costs: `cargo bench -p gatehouse-ledger`. Times are CPU time from the kernel, so that a
-//! busy machine changes them little; for "on one core" run it under `taskset -c 0`.
+//! busy machine changes them little; for "on one core" run it under `taskset -c 0`. How many records may
+//! follow: `-- 1000000`. Memory must not grow with them, so the log lies in a folder.
 #![allow(
     clippy::expect_used,
     clippy::print_stdout,
@@ -17,21 +18,26 @@ use gatehouse_ledger::{
     clock::SystemClock,
     event::Event,
     note::Key,
-    store::Memory,
+    store::Dir,
     trust::Trust,
     verify::{Verdict, Verifier},
 };
 use rustix::time::{ClockId, clock_gettime};
 
-/// Records of one run.
+/// Records of one run, if the command line says nothing.
 const RECORDS: u64 = 512 * 400;
 /// How many requests are under way at one time.
 const UNDER_WAY: u64 = 512;
+/// After how many batches memory is looked at for the first time.
+const WARM: u64 = 100;
 
 fn main() {
+    let mut numbers = std::env::args().filter_map(|word| word.parse::<u64>().ok());
+    let batches = numbers.next().unwrap_or(RECORDS).div_ceil(UNDER_WAY);
+    let records = batches * UNDER_WAY;
     let dir = tempfile::tempdir().expect("a folder");
     let signer = Arc::new(MemorySigner::generate("bench").expect("a key"));
-    let store = Arc::new(Memory::default());
+    let store = Arc::new(Dir::new(dir.path().join("ledger")));
     let options = Options {
         seals: gatehouse_ledger::SealLog::Own,
         data_dir: dir.path().to_owned(),
@@ -45,7 +51,11 @@ fn main() {
 
     let (wall, whole) = (Instant::now(), process_cpu());
     let (mut waiting, mut on_path) = (Vec::new(), Duration::ZERO);
-    for number in 0..RECORDS / UNDER_WAY {
+    let mut warm = String::new();
+    for number in 0..batches {
+        if number == WARM {
+            warm = resident("VmHWM");
+        }
         let before = thread_cpu();
         let first = number * UNDER_WAY;
         let next = (first..first + UNDER_WAY)
@@ -65,17 +75,22 @@ fn main() {
     ledger.close().expect("closed");
     say(
         "CPU of a record on its request's path",
-        per(on_path, RECORDS),
+        per(on_path, records),
     );
-    say("CPU of all threads for a record", per(all, RECORDS));
-    let rate = RECORDS as f64 / wall.as_secs_f64();
+    say("CPU of all threads for a record", per(all, records));
+    let rate = records as f64 / wall.as_secs_f64();
     say("records a second, each synced", format!("{rate:.0}"));
+    say("most memory, early", warm);
+    say("most memory while it was written", resident("VmHWM"));
+    // From here on the most since now.
+    std::fs::write("/proc/self/clear_refs", "5").expect("Linux");
 
     let trust = Trust::one(Key::of(signer.as_ref()).expect("a key"));
     let cpu = thread_cpu();
     let report = Verifier::new(Some(&trust)).verify(store.as_ref(), |_| {});
     let cpu = thread_cpu() - cpu;
     assert_eq!(report.verdict(), Verdict::Holds);
+    say("most memory while it was verified", resident("VmHWM"));
     let raw = report.bytes as f64 / 1e6;
     say("raw log verified", format!("{raw:.0} MB"));
     say(
@@ -119,6 +134,20 @@ fn per(time: Duration, count: u64) -> String {
 
 fn say(what: &str, value: String) {
     println!("{what:<42} {value:>12}");
+}
+
+/// Memory of this process as the kernel counts it, under one of its names for that.
+fn resident(name: &str) -> String {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
+    let of_name = |line: &str| {
+        Some(
+            line.strip_prefix(name)?
+                .strip_prefix(':')?
+                .trim()
+                .to_owned(),
+        )
+    };
+    status.lines().find_map(of_name).unwrap_or_default()
 }
 
 /// How long this thread has had a core.

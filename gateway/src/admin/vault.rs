@@ -113,6 +113,7 @@ fn limits(config: &Config) -> session::Limits {
         on_busy: config.sessions.on_busy,
         wait: config.sessions.wait,
         keep_keys: keep_keys(config),
+        recovery: Duration::from_secs(u64::from(config.sessions.recovery_days) * 86_400),
         ..session::Limits::default()
     }
 }

@@ -6,6 +6,7 @@
 //! would have recorded, fail.
 
 mod book;
+mod bucket;
 mod degraded;
 mod exchange;
 mod operation;
@@ -21,6 +22,7 @@ mod state;
 mod tests;
 
 pub use book::{Book, BookError, LedgerClock, Unconfirmed};
+pub(crate) use bucket::open_bucket;
 pub use exchange::{
     Admitted, Charged, Destination, Ending, Reply, Restored, Settled, Upstream, Usage,
 };
@@ -34,5 +36,7 @@ pub use pledge::Pledge;
 pub use prompt::Prompt;
 pub use redaction::Redaction;
 pub use refused::{Absent, Refused};
-pub use session::{AuditGap, ErasedLater, RolledBack, SessionEnd, SessionEnding, SessionOpen};
+pub use session::{
+    AuditGap, ErasedForGood, ErasedLater, RolledBack, SessionEnd, SessionEnding, SessionOpen,
+};
 pub use state::{Proposed, StateChange, StateKind};

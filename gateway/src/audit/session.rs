@@ -1,5 +1,7 @@
 //! The life of a session, and what is known to be missing from it.
 
+use std::time::Duration;
+
 use gatehouse_ledger::event::Event;
 
 use super::parts::{BuildError, Draft, Link, StateKey, Subject, Who};
@@ -87,6 +89,37 @@ impl ErasedLater<'_> {
         let mut draft = Draft::new("session.erase.request");
         draft.outside(self.subject);
         draft.word("tenant", self.tenant);
+        draft.finish()
+    }
+}
+
+/// `session.erase.final`: the store that a session's key was destroyed in cannot be put back to before
+/// that any more. It stands outside of the session's chain.
+pub struct ErasedForGood<'a> {
+    /// The session.
+    pub subject: Subject<'a>,
+    /// Whose it was.
+    pub tenant: &'a str,
+    /// When the key was destroyed, in microseconds since 1970 (UTC).
+    pub since_us: i64,
+    /// How far back the store can be put, as the configuration says.
+    pub recovery: Duration,
+}
+
+impl ErasedForGood<'_> {
+    /// The event.
+    ///
+    /// # Errors
+    /// A value that no record may hold.
+    pub fn build(&self) -> Result<Event, BuildError> {
+        let mut draft = Draft::new("session.erase.final");
+        draft.outside(self.subject);
+        draft.word("tenant", self.tenant);
+        let recovery_us = u64::try_from(self.recovery.as_micros()).unwrap_or(u64::MAX);
+        draft
+            .put()
+            .integer("since_us", self.since_us.unsigned_abs())
+            .integer("recovery_us", recovery_us);
         draft.finish()
     }
 }

@@ -19,6 +19,8 @@ const LISTEN: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
 pub(super) const ADMIN_LISTEN: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8081);
+/// More than any backup is kept, and no time overflows.
+const MOST_RECOVERY_DAYS: u32 = 36_500;
 const SHORTEST_LEASE: Duration = Duration::from_secs(1);
 const DATA_DIR: &str = "gatehouse-data";
 
@@ -261,6 +263,7 @@ impl<'e> Check<'e> {
             wait: self.duration("sessions.wait", raw.wait.as_deref(), or.wait),
             continuity: raw.continuity.unwrap_or(or.continuity),
             require_session: raw.require_session.unwrap_or(or.require_session),
+            recovery_days: self.recovery_days(raw.recovery_days, or.recovery_days),
         };
         if sessions.absolute < sessions.idle {
             self.faults
@@ -271,6 +274,18 @@ impl<'e> Check<'e> {
             self.faults.add("sessions.lease", "must be at least 1s");
         }
         sessions
+    }
+
+    fn recovery_days(&mut self, days: Option<i64>, default: u32) -> u32 {
+        match days.map(u32::try_from) {
+            None => default,
+            Some(Ok(days)) if days <= MOST_RECOVERY_DAYS => days,
+            Some(_) => {
+                let message = format!("must be a number from 0 to {MOST_RECOVERY_DAYS}");
+                self.faults.add("sessions.recovery_days", message);
+                default
+            }
+        }
     }
 
     fn on_busy(&mut self, raw: Option<&toml::Value>) -> OnBusy {

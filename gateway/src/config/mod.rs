@@ -218,6 +218,8 @@ pub struct Sessions {
     pub continuity: bool,
     /// Whether a request without an id is refused.
     pub require_session: bool,
+    /// How many days back the store can be put: an erasure is final after as many.
+    pub recovery_days: u32,
 }
 
 /// The operator's log, on standard error. Never holds payload.
@@ -300,6 +302,8 @@ impl Default for Sessions {
             wait: Duration::from_secs(10),
             continuity: true,
             require_session: false,
+            // The most that DynamoDB's recovery to a point in time has.
+            recovery_days: 35,
         }
     }
 }

@@ -127,6 +127,7 @@ pub(super) struct RawSessions {
     pub(super) wait: Option<String>,
     pub(super) continuity: Option<bool>,
     pub(super) require_session: Option<bool>,
+    pub(super) recovery_days: Option<i64>,
     pub(super) phases: Option<RawPhases>,
 }
 

@@ -4,12 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gatehouse_envelope::digest::sha256;
-use gatehouse_ledger::clock::Clock as LedgerTime;
 use gatehouse_ledger::store::{Dir, Fetcher, LedgerStore, Object, StoreError, Stored};
 
-use crate::audit::LedgerClock;
+use crate::audit::{LedgerClock, open_bucket};
 use crate::clock::Clock;
-use crate::config::{LogBucket, PayloadPlace};
+use crate::config::PayloadPlace;
 
 pub(super) fn open(
     place: &PayloadPlace,
@@ -60,34 +59,6 @@ impl LedgerStore for Folder {
     fn put_once(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         self.lane(name)?.put_once(name, bytes)
     }
-}
-
-#[cfg(feature = "aws")]
-fn open_bucket(
-    settings: &LogBucket,
-    clock: Arc<dyn LedgerTime>,
-) -> Result<Arc<dyn LedgerStore>, StoreError> {
-    use gatehouse_ledger::store::{Bucket, Keeping, S3};
-
-    let bucket = Bucket {
-        region: settings.region.clone(),
-        endpoint: settings.endpoint.clone(),
-        expected_owner: settings.expected_owner.clone(),
-        connect_timeout: settings.connect_timeout,
-        timeout: settings.timeout,
-        ..Bucket::new(&settings.bucket, &settings.prefix)
-    };
-    let keeping = Keeping {
-        retention_days: settings.retention_days,
-        kms_key_id: settings.kms_key_id.clone(),
-    };
-    Ok(Arc::new(S3::writer(bucket, keeping, clock)?))
-}
-
-/// The configuration refuses a bucket in such a build.
-#[cfg(not(feature = "aws"))]
-fn open_bucket(_: &LogBucket, _: Arc<dyn LedgerTime>) -> Result<Arc<dyn LedgerStore>, StoreError> {
-    Err(std::io::Error::other("this build has no S3").into())
 }
 
 #[cfg(test)]

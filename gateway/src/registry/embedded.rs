@@ -31,6 +31,7 @@ fn definition(table: Table) -> TableDefinition<'static, &'static str, &'static [
     TableDefinition::new(match table {
         Table::CallerKeys => "caller_keys",
         Table::Ended => "ended",
+        Table::Erasures => "erasures",
         Table::KeyLives => "key_lives",
         Table::LogKeys => "log_keys",
         Table::SessionKeys => "session_keys",

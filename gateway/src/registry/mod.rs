@@ -53,6 +53,9 @@ pub enum Table {
     /// Sessions that ended and why: by tenant and reference, so that the log can tell an ended
     /// session from one that never was.
     Ended,
+    /// Sessions that were erased, while backups of the store may still hold their keys: as the keys
+    /// are called, all together.
+    Erasures,
     /// How long tenants' keys are needed: by tenant and epoch.
     KeyLives,
     /// Wrapped keys for digests in the log: by tenant and year.
@@ -139,11 +142,11 @@ pub trait Registry: Send + Sync {
     }
 }
 
-/// What a row is listed under: all caller keys are one group, all else goes by its tenant or its
+/// What a row is listed under: all caller keys are one group, and so are all erasures; all else goes by its tenant or its
 /// session's reference, which is what its name begins with, up to the first `/`.
 pub fn group(table: Table, name: &str) -> &str {
     match table {
-        Table::CallerKeys => "",
+        Table::CallerKeys | Table::Erasures => "",
         _ => name.split_once('/').map_or(name, |(group, _)| group),
     }
 }

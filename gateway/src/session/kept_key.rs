@@ -66,7 +66,7 @@ impl Sessions {
         let event = event.build().map_err(|_| SessionError::Log)?;
         let written = self.shared.journal.append(event).await;
         written.map_err(|_| SessionError::Log)?;
-        self.destroy_key(&location).await
+        self.erase_key(&location).await
     }
 
     /// What becomes of the key of a session that ends now.
@@ -75,8 +75,10 @@ impl Sessions {
         location: &Location,
         ending: SessionEnding,
     ) -> Result<(), SessionError> {
-        let keep = self.shared.limits.keep_keys;
-        let Some(lifetime) = keep.filter(|_| ending != SessionEnding::Erased) else {
+        if ending == SessionEnding::Erased {
+            return self.erase_key(location).await;
+        }
+        let Some(lifetime) = self.shared.limits.keep_keys else {
             return self.destroy_key(location).await;
         };
         let registry = &self.shared.registry;

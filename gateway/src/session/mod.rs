@@ -11,6 +11,7 @@ pub mod blobs;
 mod chain;
 mod continuity;
 mod end;
+mod erasure;
 mod error;
 mod find;
 mod framing;
@@ -102,6 +103,8 @@ pub struct Limits {
     /// How long the key of a session is kept after its end, for what is sealed under it and stays; `None`:
     /// it is destroyed with the session. One that is erased is destroyed in any case.
     pub keep_keys: Option<Duration>,
+    /// How far back the store's rows can be put: by recovery to a point in time, or from backups.
+    pub recovery: Duration,
 }
 
 impl Default for Limits {
@@ -114,6 +117,7 @@ impl Default for Limits {
             wait: Duration::from_secs(30),
             seals: USE_LIMIT,
             keep_keys: None,
+            recovery: Duration::from_secs(35 * 86_400),
         }
     }
 }

@@ -1,5 +1,5 @@
 //! A process that is killed at any moment: everything it was told is written is there afterwards,
-//! and the log verifies.
+//! and the log verifies. Few kills by themselves; `GATEHOUSE_KILLS=200` makes it so many.
 
 use std::{
     collections::BTreeSet,
@@ -22,7 +22,17 @@ use gatehouse_ledger::{
 };
 
 /// How often a process is killed on one data directory.
-const KILLS: u64 = 8;
+fn kills() -> u64 {
+    let text = std::env::var_os("GATEHOUSE_KILLS").and_then(|text| text.into_string().ok());
+    text.map_or(8, |text| text.parse().expect("a number of kills"))
+}
+
+/// How long the process of a round lives: another time each round, with none twice in eight, and up to
+/// eight steps.
+fn life(round: u64, step_us: u64) -> Duration {
+    let late = round / 8 * 997 % step_us;
+    Duration::from_micros(round % 8 * step_us + late + 500)
+}
 
 fn open(dir: &Path, store: Arc<dyn LedgerStore>) -> (Ledger, Recovery) {
     let options = Options {
@@ -152,8 +162,8 @@ fn run_and_kill(
 fn whatever_was_told_is_there() {
     let dir = tempfile::tempdir().unwrap();
     let mut told = BTreeSet::new();
-    for round in 0..KILLS {
-        let life = Duration::from_micros(round * 43_337 + 500);
+    for round in 0..kills() {
+        let life = life(round, 43_337);
         told.extend(run_and_kill(dir.path(), (round, ""), life, || {}));
     }
     let store = store(dir.path(), "");
@@ -179,9 +189,9 @@ fn whatever_was_told_is_in_the_bucket() {
     let place: &'static Place = Box::leak(Box::new(Place::new(Server::RadosGw)));
     let bucket = format!("{} {}", place.front.endpoint(), place.bucket.name);
     let mut told = BTreeSet::new();
-    for round in 0..KILLS {
+    for round in 0..kills() {
         place.front.set(Fate::Passes);
-        let life = Duration::from_micros(round * 87_337 + 500);
+        let life = life(round, 87_337);
         let broken = move || {
             place.front.set(match round % 3 {
                 0 => Fate::Passes,
@@ -197,7 +207,7 @@ fn whatever_was_told_is_in_the_bucket() {
 
 /// Recovers, and looks for everything that was told in what is stored.
 fn check(dir: &Path, told: &BTreeSet<String>, store: Arc<dyn LedgerStore>, log: &dyn Fetcher) {
-    assert!(told.len() as u64 > KILLS, "{}", told.len());
+    assert!(told.len() as u64 > kills(), "{}", told.len());
     let (ledger, recovery) = open(dir, store);
     assert!(recovery.damaged.is_empty());
     recovery.complete().unwrap();
@@ -218,7 +228,7 @@ fn check(dir: &Path, told: &BTreeSet<String>, store: Arc<dyn LedgerStore>, log: 
         report.faults,
         report.doubts
     );
-    assert_eq!(report.streams.len() as u64, KILLS + 1);
+    assert_eq!(report.streams.len() as u64, kills() + 1);
     let mut there = BTreeSet::new();
     let unread = records(log, |entry| {
         if let Some(request) = entry.request {
@@ -228,4 +238,6 @@ fn check(dir: &Path, told: &BTreeSet<String>, store: Arc<dyn LedgerStore>, log: 
     assert!(unread.unwrap().is_empty());
     let lost: Vec<_> = told.difference(&there).collect();
     assert!(lost.is_empty(), "{lost:?}");
+    let (told, there) = (told.len(), there.len());
+    println!("{} kills, {told} records told, {there} there", kills());
 }

@@ -25,7 +25,7 @@ CREATE TABLE records (
   waiting BIGINT, refused BIGINT, unlogged BIGINT, limit_us BIGINT, continuity TEXT, absent_reason TEXT, absent_session TEXT, absent_owner TEXT,
   change_from TEXT, change_to TEXT, change_mark TEXT, change_version BIGINT, change_n BIGINT, change_bytes BIGINT,
   change_name_h TEXT, change_text_h TEXT, phase_from TEXT, phase_to TEXT,
-  outside_session TEXT, store_sseq BIGINT, log_sseq BIGINT,
+  outside_session TEXT, since_us BIGINT, recovery_us BIGINT, store_sseq BIGINT, log_sseq BIGINT,
   prompt_n BIGINT, prompt_system_h TEXT, prompt_tools_h TEXT, prompt_rest_h TEXT,
   unstored TEXT, export_what TEXT, export_by TEXT, export_name TEXT, export_purpose TEXT, export_trust TEXT,
   export_session TEXT, export_request TEXT, export_digest TEXT, export_from_us BIGINT, export_to_us BIGINT,

@@ -68,6 +68,7 @@ fn kind(table: Table) -> &'static str {
     match table {
         Table::CallerKeys => "caller_keys",
         Table::Ended => "ended",
+        Table::Erasures => "erasures",
         Table::KeyLives => "key_lives",
         Table::LogKeys => "log_keys",
         Table::SessionKeys => "session_keys",

@@ -57,6 +57,7 @@ impl RedisRegistry {
         let kind = match table {
             Table::CallerKeys => "caller_keys",
             Table::Ended => "ended",
+            Table::Erasures => "erasures",
             Table::KeyLives => "key_lives",
             Table::LogKeys => "log_keys",
             Table::SessionKeys => "session_keys",

@@ -6,6 +6,7 @@ mod damage;
 #[cfg(feature = "aws")]
 mod dynamodb;
 mod endings;
+mod erasure;
 mod faults;
 mod funds;
 mod gone;

@@ -1,0 +1,113 @@
+//! An erasure is final when no backup can bring the key back.
+
+use super::*;
+use crate::{
+    audit::SessionEnding,
+    registry::{Expected, Put, Table},
+};
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+impl Pages {
+    /// What was said outside of the chains, of one kind.
+    fn outside(&self, kind: &str) -> Vec<serde_json::Value> {
+        let events = self.events.lock();
+        let all = events
+            .iter()
+            .map(|event| serde_json::from_str(event).unwrap());
+        all.filter(|event: &serde_json::Value| event["kind"] == kind && event["sid"].is_null())
+            .collect()
+    }
+}
+
+async fn erased(house: &House) -> String {
+    let ann = caller("ann", "t");
+    let reference = house.sessions.open(&ann).await.unwrap().reference;
+    let ended = house
+        .sessions
+        .end_by_operator(&reference, SessionEnding::Erased);
+    ended.await.unwrap();
+    reference
+}
+
+#[tokio::test]
+async fn it_is_said_once_when_the_window_is_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let house = House::open(dir.path());
+    let reference = erased(&house).await;
+    house.clock.advance(DAY * 35 - Duration::from_micros(1));
+    house.sessions.sweep().await.unwrap();
+    assert!(house.pages.outside("session.erase.final").is_empty());
+
+    house.clock.advance(Duration::from_micros(1));
+    // A log that takes nothing is told later.
+    house.pages.refuse(true);
+    house.sessions.sweep().await.unwrap_err();
+    house.pages.refuse(false);
+    house.clock.advance(Duration::from_secs(599));
+    house.sessions.sweep().await.unwrap();
+    assert!(house.pages.outside("session.erase.final").is_empty());
+    house.clock.advance(Duration::from_secs(1));
+    for _ in 0..2 {
+        house.sessions.sweep().await.unwrap();
+        let said = house.pages.outside("session.erase.final");
+        assert_eq!(said.len(), 1);
+        assert_eq!(said[0]["outside"]["session"], reference.as_str());
+        assert_eq!(said[0]["tenant"], "t");
+        assert_eq!(said[0]["since_us"], NOW_US);
+        assert_eq!(said[0]["recovery_us"], 35 * 86_400_000_000_i64);
+    }
+}
+
+#[tokio::test]
+async fn without_backups_the_next_sweep_says_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let limits = Limits {
+        recovery: Duration::ZERO,
+        ..limits()
+    };
+    let house = House::open_with(dir.path(), limits, Arc::default(), NOW_US);
+    erased(&house).await;
+    house.sessions.sweep().await.unwrap();
+    assert_eq!(house.pages.outside("session.erase.final").len(), 1);
+}
+
+/// Between what is remembered and the destruction of the key a process may die.
+#[tokio::test]
+async fn what_a_crash_left_undone_a_sweep_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let house = House::open(dir.path());
+    let registry = house.sessions.shared.registry.clone();
+    let keys = async |reference: &str| {
+        let rows = registry.list(Table::SessionKeys, reference).await;
+        rows.unwrap()
+    };
+    let ann = caller("ann", "t");
+    let reference = house.sessions.open(&ann).await.unwrap().reference;
+    let [(name, key)] = <[_; 1]>::try_from(keys(&reference).await).unwrap();
+    let ended = house
+        .sessions
+        .end_by_operator(&reference, SessionEnding::Erased);
+    ended.await.unwrap();
+    let put = Put::new(Expected::Absent, key, Durable::Now);
+    assert!(
+        registry
+            .put_if(Table::SessionKeys, &name, put)
+            .await
+            .unwrap()
+    );
+
+    house.clock.advance(DAY * 40);
+    house.sessions.sweep().await.unwrap();
+    assert!(keys(&reference).await.is_empty());
+    // It could have been copied meanwhile.
+    assert!(house.pages.outside("session.erase.final").is_empty());
+    house.clock.advance(DAY * 35);
+    house.sessions.sweep().await.unwrap();
+    let said = house.pages.outside("session.erase.final");
+    let since_us = NOW_US + 40 * 86_400_000_000;
+    assert_eq!(
+        (said.len(), said[0]["since_us"].as_i64()),
+        (1, Some(since_us))
+    );
+}
