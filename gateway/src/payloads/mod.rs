@@ -5,6 +5,7 @@ mod keeping;
 mod place;
 #[cfg(test)]
 mod tests;
+mod trouble;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +20,7 @@ use tokio::time::{Instant, timeout_at};
 
 pub use keeping::{Keeping, Kept};
 
+use self::trouble::Trouble;
 use crate::clock::Clock;
 use crate::config::{self, KeptReply};
 
@@ -54,6 +56,7 @@ pub struct Payloads {
     timeout: Duration,
     retention_days: u32,
     reply: KeptReply,
+    trouble: Trouble,
 }
 
 /// A payload that is sealed and not stored yet.
@@ -88,6 +91,7 @@ impl Payloads {
             timeout: settings.timeout,
             retention_days: settings.retention_days,
             reply: settings.reply,
+            trouble: Trouble::default(),
         }
     }
 
@@ -103,6 +107,16 @@ impl Payloads {
     /// Which form of a reply is kept.
     pub fn reply(&self) -> KeptReply {
         self.reply
+    }
+
+    /// What the last payload was not kept for, if it was not.
+    pub fn trouble(&self) -> Option<String> {
+        self.trouble.text()
+    }
+
+    /// Whether that was so short a time ago that the next one would most likely fail as well.
+    pub fn is_away(&self) -> bool {
+        self.trouble.is_fresh()
     }
 
     /// Begins a payload of the exchange that is number `number` of its session.
@@ -141,6 +155,12 @@ impl Payloads {
     /// # Errors
     /// It is not known to be stored.
     pub async fn put(&self, sealed: &Sealed) -> Result<(), Unstored> {
+        let put = self.put_in_time(sealed).await;
+        self.trouble.note(put.as_ref().copied());
+        put
+    }
+
+    async fn put_in_time(&self, sealed: &Sealed) -> Result<(), Unstored> {
         let deadline = Instant::now() + self.timeout;
         let permit = timeout_at(deadline, self.gate.acquire()).await;
         let _permit = permit.map_err(|_| Unstored::Late)?;

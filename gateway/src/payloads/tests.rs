@@ -141,10 +141,28 @@ async fn a_store_that_fails() {
         let sealed = sealed(&payloads);
         let done = payloads.put(&sealed).await;
         assert_eq!(done.is_ok(), stored);
+        assert_eq!((payloads.trouble().is_none(), payloads.is_away()), (stored, !stored));
         assert_eq!(store.puts.load(Ordering::SeqCst), puts);
         let there = store.inner.list("").unwrap().len();
         assert!(there == 1 || !stored);
     }
+}
+
+/// After a failure none is let in for a while; the next one may, and what it meets counts then.
+#[tokio::test(start_paused = true)]
+async fn trouble_is_said_until_something_is_kept_again() {
+    let trouble = Trouble::default();
+    let mut seen = Vec::new();
+    for put in [Ok(()), Err(&Unstored::Late), Ok(())] {
+        trouble.note(put);
+        for _ in 0..2 {
+            seen.push((trouble.text(), trouble.is_fresh()));
+            tokio::time::advance(Duration::from_secs(10)).await;
+        }
+    }
+    let late = || Some("not stored in time".to_owned());
+    let (well, away, tries) = ((None, false), (late(), true), (late(), false));
+    assert_eq!(seen, [well.clone(), well.clone(), away, tries, well.clone(), well]);
 }
 
 /// More payloads than may be on their way, in a store that takes none in time.

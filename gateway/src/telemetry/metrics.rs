@@ -88,6 +88,8 @@ pub struct Metrics {
     pub log: LogMetrics,
     /// 1 while the session store takes nothing.
     pub store_failed: Gauge,
+    /// 1 while the last payload that should be kept was not.
+    pub payloads_failed: Gauge,
     /// The listener's TLS.
     pub tls: TlsMetrics,
 }
@@ -133,6 +135,7 @@ impl Metrics {
             connections: Gauge::default(),
             log: LogMetrics::default(),
             store_failed: Gauge::default(),
+            payloads_failed: Gauge::default(),
             tls: TlsMetrics::default(),
         };
         metrics.register();
@@ -190,6 +193,11 @@ impl Metrics {
             "session_store_failed",
             "1 while the session store takes nothing",
             metrics.store_failed.clone(),
+        );
+        registry.register(
+            "payloads_failed",
+            "1 while the last payload that should be kept was not",
+            metrics.payloads_failed.clone(),
         );
         metrics.tls.register(registry);
     }
