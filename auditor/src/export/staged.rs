@@ -22,6 +22,10 @@ pub(crate) struct Staged {
 impl Staged {
     /// A new folder beside `out`, which must not be there, or be an empty folder.
     pub(crate) fn new(out: &Path) -> Result<Self, Failure> {
+        if out.is_symlink() {
+            // A folder cannot take the place of one, which would show only when all is recorded.
+            return Err(Failure::Usage(format!("{}: is a link", out.display())));
+        }
         if out.exists() && fs::read_dir(out).map_err(usage(out))?.next().is_some() {
             let why = format!("{}: the folder is not empty", out.display());
             return Err(Failure::Usage(why));
@@ -71,7 +75,7 @@ impl StagedFile {
     pub(crate) fn new(out: &Path) -> Result<(Self, File), Failure> {
         use std::os::unix::fs::OpenOptionsExt;
 
-        if out.exists() {
+        if out.exists() || out.is_symlink() {
             return Err(Failure::Usage(format!(
                 "{}: is there already",
                 out.display()
@@ -184,5 +188,18 @@ mod tests {
         assert_eq!(fs::read(&name).unwrap(), b"another's");
         assert_eq!(names(dir.path()), ["file", "out"]);
         assert!(StagedFile::new(&name).is_err());
+    }
+
+    #[test]
+    fn nothing_is_begun_that_a_link_would_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let (empty, link) = (dir.path().join("empty"), dir.path().join("link"));
+        for target in ["nowhere", "empty"] {
+            std::os::unix::fs::symlink(target, &link).unwrap();
+            assert!(Staged::new(&link).is_err() && StagedFile::new(&link).is_err());
+            fs::remove_file(&link).unwrap();
+            fs::create_dir_all(&empty).unwrap();
+        }
+        assert_eq!(names(dir.path()), ["empty"]);
     }
 }

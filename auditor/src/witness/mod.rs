@@ -173,7 +173,34 @@ fn directory_log(text: &str) -> Result<String, String> {
 }
 
 fn key_name(text: &str) -> Result<String, String> {
+    if text.contains("://") || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(
+            "a URL without its scheme, in ASCII, such as witness.example.org/w1".to_owned(),
+        );
+    }
     WitnessKey::new(text, [0; 32])
         .map(|_| text.to_owned())
         .map_err(|_| "not empty, and without spaces and plus signs".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_a_url_without_its_scheme() {
+        for name in ["witness.example.org/w1", "w", "127.0.0.1:8090/a"] {
+            assert_eq!(key_name(name).as_deref(), Ok(name));
+        }
+        for name in [
+            "",
+            "a b",
+            "a+b",
+            "https://witness.example.org/w1",
+            "wit\u{e9}",
+            "a\tb",
+        ] {
+            assert!(key_name(name).is_err(), "{name}");
+        }
+    }
 }

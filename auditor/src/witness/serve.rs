@@ -22,9 +22,9 @@ use tokio::{
 use super::service::{Refused, Witness};
 
 /// Connections at once. More wait to be accepted.
-const AT_ONCE: usize = 256;
+const AT_ONCE: usize = 1024;
 /// How long the head of a request may take, and a connection may idle.
-const HEAD: Duration = Duration::from_secs(30);
+const HEAD: Duration = Duration::from_secs(5);
 /// How long its body may take.
 const BODY: Duration = Duration::from_secs(10);
 /// How long a connection may last, so that a few cannot keep others out for good.

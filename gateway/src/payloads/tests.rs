@@ -141,7 +141,10 @@ async fn a_store_that_fails() {
         let sealed = sealed(&payloads);
         let done = payloads.put(&sealed).await;
         assert_eq!(done.is_ok(), stored);
-        assert_eq!((payloads.trouble().is_none(), payloads.is_away()), (stored, !stored));
+        assert_eq!(
+            (payloads.trouble().is_none(), payloads.is_away()),
+            (stored, !stored)
+        );
         assert_eq!(store.puts.load(Ordering::SeqCst), puts);
         let there = store.inner.list("").unwrap().len();
         assert!(there == 1 || !stored);
@@ -162,7 +165,10 @@ async fn trouble_is_said_until_something_is_kept_again() {
     }
     let late = || Some("not stored in time".to_owned());
     let (well, away, tries) = ((None, false), (late(), true), (late(), false));
-    assert_eq!(seen, [well.clone(), well.clone(), away, tries, well.clone(), well]);
+    assert_eq!(
+        seen,
+        [well.clone(), well.clone(), away, tries, well.clone(), well]
+    );
 }
 
 /// More payloads than may be on their way, in a store that takes none in time.

@@ -38,7 +38,8 @@ impl Running {
                 let ledger = spool.ledger();
                 let log = log_line(ledger.condition(), ledger.trouble().as_deref());
                 let unkept = kept.as_ref().and_then(|payloads| payloads.trouble());
-                let payloads = unkept.map(|why| format!("payloads: the last one was not kept: {why}\n"));
+                let payloads =
+                    unkept.map(|why| format!("payloads: the last one was not kept: {why}\n"));
                 log + &shown.lines() + &payloads.unwrap_or_default()
             }),
         }
