@@ -28,6 +28,11 @@ output "auditor_policy" {
   value       = local.auditor_policy
 }
 
+output "payload_auditor_policy" {
+  description = "IAM policy for who compares or opens bodies (`verify --payloads`, `rescan`): read them with all their versions."
+  value       = local.payload_auditor_policy
+}
+
 locals {
   writer_policy = jsonencode({
     Version = "2012-10-17"
@@ -94,6 +99,41 @@ locals {
         Effect   = "Allow"
         Action   = ["kms:Decrypt"]
         Resource = [aws_kms_key.this["log"].arn]
+      },
+    ]
+  })
+
+  payload_auditor_policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [
+      {
+        Effect = "Allow"
+        Action = [
+          "s3:GetObject",
+          "s3:GetObjectLegalHold",
+          "s3:GetObjectRetention",
+          "s3:GetObjectVersion",
+        ]
+        Resource = [local.object_arns.payload]
+      },
+      {
+        Effect = "Allow"
+        Action = [
+          "s3:GetBucketObjectLockConfiguration",
+          "s3:GetBucketPolicy",
+          "s3:GetBucketPublicAccessBlock",
+          "s3:GetBucketVersioning",
+          "s3:GetEncryptionConfiguration",
+          "s3:GetLifecycleConfiguration",
+          "s3:ListBucket",
+          "s3:ListBucketVersions",
+        ]
+        Resource = [local.bucket_arns.payload]
+      },
+      {
+        Effect   = "Allow"
+        Action   = ["kms:Decrypt"]
+        Resource = [aws_kms_key.this["payload"].arn]
       },
     ]
   })

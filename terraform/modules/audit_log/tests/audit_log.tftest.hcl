@@ -217,6 +217,11 @@ run "the_roles_get_no_more_than_they_need" {
   }
 
   assert {
+    condition     = can(regex("-payload/\\*", output.payload_auditor_policy)) && !can(regex("s3:Put|s3:Delete|GenerateDataKey|-log", output.payload_auditor_policy))
+    error_message = "who opens bodies writes nothing and needs another policy for the log"
+  }
+
+  assert {
     condition     = output.buckets == { log = "acme-gatehouse-log", payload = "acme-gatehouse-payload" }
     error_message = "the gateway's configuration needs the names"
   }
