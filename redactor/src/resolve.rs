@@ -10,11 +10,11 @@ const SURE: u8 = 80;
 
 /// Sorted, disjoint findings. One that overlaps a better one is dropped.
 pub(crate) fn resolve(mut findings: Vec<Finding>) -> Vec<Finding> {
+    findings.retain(|finding| finding.start < finding.end);
     if findings.len() < 2 {
-        findings.retain(|finding| finding.start < finding.end);
         return findings;
     }
-    let findings = outside_secrets(findings);
+    findings.sort_by_key(|f| (f.start, Reverse(f.end), Reverse(f.score)));
     let mut kept = Vec::with_capacity(findings.len());
     let mut left = findings.as_slice();
     while let Some(first) = left.first() {
@@ -27,7 +27,7 @@ pub(crate) fn resolve(mut findings: Vec<Finding>) -> Vec<Finding> {
         });
         let (together, rest) = left.split_at(1 + joined.count());
         match together {
-            [one] => kept.extend(Some(*one).filter(|one| one.start < one.end)),
+            [one] => kept.push(*one),
             several => kept.extend(best(several.to_vec())),
         }
         left = rest;
@@ -35,35 +35,37 @@ pub(crate) fn resolve(mut findings: Vec<Finding>) -> Vec<Finding> {
     kept
 }
 
-/// Those of some findings that overlap no better one.
-fn best(mut findings: Vec<Finding>) -> impl Iterator<Item = Finding> {
-    findings.sort_by_key(|f| (Reverse(f.score), Reverse(f.end - f.start), f.start, f.rule));
+/// Those of some findings, in the order of their starts, that overlap no better one.
+fn best(findings: Vec<Finding>) -> impl Iterator<Item = Finding> {
+    let (mut inside, mut outside) = by_secrets(findings);
     let mut kept: BTreeMap<usize, Finding> = BTreeMap::new();
-    for finding in findings {
-        let before = kept.range(..=finding.start).next_back();
-        let after = kept.range(finding.start..).next();
-        let free = before.is_none_or(|(_, known)| known.end <= finding.start)
-            && after.is_none_or(|(start, _)| *start >= finding.end);
-        if free && finding.start < finding.end {
-            kept.insert(finding.start, finding);
+    // What lies inside a secret counts only if that has lost against something else.
+    for some in [&mut outside, &mut inside] {
+        some.sort_by_key(|f| (Reverse(f.score), Reverse(f.end - f.start), f.start, f.rule));
+        for finding in some.iter() {
+            let before = kept.range(..=finding.start).next_back();
+            let after = kept.range(finding.start..).next();
+            if before.is_none_or(|(_, known)| known.end <= finding.start)
+                && after.is_none_or(|(start, _)| *start >= finding.end)
+            {
+                kept.insert(finding.start, *finding);
+            }
         }
     }
     kept.into_values()
 }
 
-/// What does not lie inside a secret: a password that looks like a mail address with something
-/// behind it is replaced as a whole, whatever its parts look like.
-fn outside_secrets(mut findings: Vec<Finding>) -> Vec<Finding> {
-    findings.sort_by_key(|f| (f.start, Reverse(f.end), Reverse(f.score)));
+/// What lies inside a secret, and what does not: a password that looks like a mail address with
+/// something behind it is replaced as a whole, whatever its parts look like.
+fn by_secrets(findings: Vec<Finding>) -> (Vec<Finding>, Vec<Finding>) {
     let mut reached = 0;
-    findings.retain(|finding| {
+    findings.into_iter().partition(|finding| {
         let inside = finding.end <= reached;
         if finding.label.is_secret() && finding.score >= SURE {
             reached = reached.max(finding.end);
         }
-        !inside
-    });
-    findings
+        inside
+    })
 }
 
 /// How much is settled, given what the rules alone leave open: a finding that reaches into the
@@ -106,7 +108,10 @@ mod tests {
                 .iter()
                 .map(|(start, length, score)| finding(*start, start + length, *score))
                 .collect();
-            let whole: Vec<Finding> = best(outside_secrets(all.clone())).collect();
+            let mut sorted = all.clone();
+            sorted.retain(|f| f.start < f.end);
+            sorted.sort_by_key(|f| (f.start, Reverse(f.end), Reverse(f.score)));
+            let whole: Vec<Finding> = best(sorted).collect();
             proptest::prop_assert_eq!(resolve(all), whole);
         }
     }
@@ -119,6 +124,22 @@ mod tests {
             finding(20, 30, 60),
         ]);
         assert_eq!(found, [finding(8, 20, 90), finding(20, 30, 60)]);
+    }
+
+    #[test]
+    fn what_lies_in_a_secret_is_dropped_with_it_only_if_that_stands() {
+        let secret = |start, end, score| Finding {
+            label: Label::PASSWORD,
+            ..finding(start, end, score)
+        };
+        let (mail, key) = (finding(5, 15, 85), secret(20, 60, 99));
+        assert_eq!(resolve(vec![mail, secret(0, 20, 90)]), [secret(0, 20, 90)]);
+        // The longer one would have covered both; the better one covers only itself.
+        assert_eq!(resolve(vec![secret(0, 25, 90), mail, key]), [mail, key]);
+        assert_eq!(
+            resolve(vec![secret(0, 25, 90), mail, key, finding(22, 24, 10)]),
+            [mail, key]
+        );
     }
 
     #[test]

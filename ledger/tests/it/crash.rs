@@ -206,6 +206,7 @@ fn whatever_was_told_is_in_the_bucket() {
 }
 
 /// Recovers, and looks for everything that was told in what is stored.
+#[expect(clippy::print_stderr, reason = "a long run says what it was")]
 fn check(dir: &Path, told: &BTreeSet<String>, store: Arc<dyn LedgerStore>, log: &dyn Fetcher) {
     assert!(told.len() as u64 > kills(), "{}", told.len());
     let (ledger, recovery) = open(dir, store);
@@ -239,5 +240,5 @@ fn check(dir: &Path, told: &BTreeSet<String>, store: Arc<dyn LedgerStore>, log: 
     let lost: Vec<_> = told.difference(&there).collect();
     assert!(lost.is_empty(), "{lost:?}");
     let (told, there) = (told.len(), there.len());
-    println!("{} kills, {told} records told, {there} there", kills());
+    eprintln!("{} kills, {told} records told, {there} there", kills());
 }
