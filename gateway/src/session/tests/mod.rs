@@ -14,6 +14,7 @@ mod in_line;
 #[cfg(feature = "aws")]
 mod kms;
 mod life;
+mod lost;
 mod outbox;
 mod redis;
 mod replicas;
