@@ -20,8 +20,10 @@ pub(super) enum Failed {
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
     let new = path.with_added_extension("new");
     write(&new, bytes).map_err(Failed::Before)?;
+    // Before the renaming: that there are too many open files must not leave anything unsure.
+    let folder = folder_of(path).map_err(Failed::Before)?;
     fs::rename(&new, path)
-        .and_then(|()| sync_folder_of(path))
+        .and_then(|()| folder.sync_all())
         .map_err(Failed::Unsure)
 }
 
@@ -36,8 +38,12 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Makes the names in a file's folder durable.
 pub(super) fn sync_folder_of(path: &Path) -> io::Result<()> {
+    folder_of(path)?.sync_all()
+}
+
+fn folder_of(path: &Path) -> io::Result<File> {
     match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),
-        _ => File::open(".")?.sync_all(),
+        Some(folder) if !folder.as_os_str().is_empty() => File::open(folder),
+        _ => File::open("."),
     }
 }

@@ -21,8 +21,9 @@ use tokio::{
 
 use super::service::{Refused, Witness};
 
-/// Connections at once. More wait to be accepted.
-const AT_ONCE: usize = 1024;
+/// Connections at once. More wait to be accepted. With as many there are files left to be opened, where a
+/// process may have 1,024.
+const AT_ONCE: usize = 512;
 /// How long the head of a request may take, and a connection may idle.
 const HEAD: Duration = Duration::from_secs(5);
 /// How long its body may take.

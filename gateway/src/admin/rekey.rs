@@ -24,6 +24,9 @@ impl Desk {
         if !rotates(&tenant) {
             return Err("callers' keys are known by that key, so it stays".to_owned());
         }
+        // How long the key is needed must be noted while it is the current one.
+        let noted = self.sessions.end_outlived_keys(&tenant).await;
+        noted.map_err(|error| error.to_string())?;
         let rotated = self.keyring.rotate(&tenant).await;
         let rotated = rotated.map_err(|error| match error {
             KeyringError::Key(KeyError::Missing) => "that tenant has no key yet".to_owned(),

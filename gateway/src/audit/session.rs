@@ -71,8 +71,8 @@ impl SessionEnd<'_> {
     }
 }
 
-/// `session.erase.request` of a session that had ended, whose key was kept for its payloads. It stands
-/// outside of the session's chain.
+/// `session.erase.request` of a session in whose chain nothing more can be said: it had ended, and its key
+/// was kept for its payloads; or its state cannot be read. It stands outside of the session's chain.
 pub struct ErasedLater<'a> {
     /// The session.
     pub subject: Subject<'a>,

@@ -151,7 +151,7 @@ async fn a_store_that_fails() {
     }
 }
 
-/// After a failure none is let in for a while; the next one may, and what it meets counts then.
+/// After a failure no more are asked for, for a while; what the next one meets counts then.
 #[tokio::test(start_paused = true)]
 async fn trouble_is_said_until_something_is_kept_again() {
     let trouble = Trouble::default();

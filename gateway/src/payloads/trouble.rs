@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use super::Unstored;
 
-/// So long after a failure nothing new is let in. Then somebody has to try, or nobody would ever know that
-/// it goes again.
+/// So long after a failure `/readyz` says no. Then somebody has to try, or nobody would ever know that it
+/// goes again.
 const AWAY: Duration = Duration::from_secs(10);
 
 /// What went wrong last, if nothing has gone well since.

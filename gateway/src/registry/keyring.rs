@@ -161,6 +161,8 @@ impl Keyring {
 
     async fn load(&self, tenant: &str) -> Result<TenantKeys, KeyringError> {
         let since_us = self.clock.mono_us();
+        // First: of a key that goes meanwhile its end is known, or it is not there.
+        let lives = self.lives(tenant).await?;
         let mut rows = self.registry.list(Table::TenantKeys, tenant).await?;
         if rows.is_empty() {
             let context = context(tenant, FIRST_EPOCH);
@@ -172,7 +174,6 @@ impl Keyring {
             put.await?;
             rows = self.registry.list(Table::TenantKeys, tenant).await?;
         }
-        let lives = self.lives(tenant).await?;
         let now_us = self.clock.utc_us();
         let (mut current, mut others) = (None, Vec::new());
         for (name, row) in rows.iter().rev() {

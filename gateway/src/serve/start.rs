@@ -249,9 +249,14 @@ impl Running {
         self.background
             .spawn(async move { end.run_until_cancelled(files.tend()).await });
         let (keys, end) = (Arc::clone(&desk), self.end.clone());
+        let sessions = self.gateway.sessions.clone();
         self.background.spawn(async move {
             loop {
                 end.run_until_cancelled(keys.end_outlived_keys()).await;
+                let concluded = end.run_until_cancelled(sessions.conclude_erasures());
+                if let Some(Err(error)) = concluded.await {
+                    tracing::warn!(%error, "it is not known which erasures are final");
+                }
                 if tokio::time::timeout(KEYS, end.cancelled()).await.is_ok() {
                     return;
                 }

@@ -109,13 +109,13 @@ impl Sessions {
         let wait = self.shared.limits.wait;
         match self.end(location.clone(), ending, wait).await {
             Err(SessionError::Damaged | SessionError::Newer) if ending == SessionEnding::Erased => {
-                self.erase_key(&location).await
+                self.erase_unread(&location).await
             }
             done => done,
         }
     }
 
-    /// Ends every session that is past its end, says which erasures are final, and forgets how sessions ended that nobody can ask
+    /// Ends every session that is past its end, and forgets how sessions ended that nobody can ask
     /// for any more.
     pub async fn sweep(&self) -> Result<Swept, SessionError> {
         let mut swept = Swept::default();
@@ -144,7 +144,6 @@ impl Sessions {
                 break;
             }
         }
-        self.conclude_erasures().await?;
         self.shared.registry.sweep().await?;
         self.shared.index.sweep().await?;
         Ok(swept)
@@ -191,7 +190,10 @@ impl Sessions {
         let mut version = row.version;
         let written = async {
             let Some(loaded) = readable else {
-                return Ok(());
+                return match ending {
+                    SessionEnding::Erased => self.record_erasure(&location).await,
+                    _ => Ok(()),
+                };
             };
             let opened = self.under_lease(&location, loaded, &row, floor)?;
             if shared.is_shared() {

@@ -48,23 +48,33 @@ impl Erasure {
 }
 
 impl Sessions {
-    /// Destroys the key of a session whose erasure is in the log. It is remembered first: what a crash
-    /// leaves undone, the next sweep does.
+    /// Destroys the key of a session whose erasure is in the log. That is remembered first, so that a sweep
+    /// destroys it if this process dies in between.
     pub(super) async fn erase_key(&self, location: &Location) -> Result<(), SessionError> {
-        let erasure = Erasure {
+        let registry = &self.shared.registry;
+        let now = Erasure {
             since_us: self.shared.clock.utc_us(),
             claimed_us: None,
         };
-        let put = Put::new(Expected::Absent, erasure.row(), Durable::Now);
-        let registry = &self.shared.registry;
-        registry
-            .put_if(Table::Erasures, &location.name, put)
-            .await?;
-        self.destroy_key(location).await
+        loop {
+            let there = registry.get(Table::Erasures, &location.name).await?;
+            // A key that was put back is erased anew, and its days begin anew.
+            let expected = there.map_or(Expected::Absent, Expected::Value);
+            let put = Put::new(expected, now.row(), Durable::Now);
+            if registry
+                .put_if(Table::Erasures, &location.name, put)
+                .await?
+            {
+                return self.destroy_key(location).await;
+            }
+        }
     }
 
-    /// Says of each erasure that is final now that it is.
-    pub(super) async fn conclude_erasures(&self) -> Result<(), SessionError> {
+    /// Says of each erasure that is final now that it is. Once an hour is often enough.
+    ///
+    /// # Errors
+    /// The registry did not tell which there are. What fails for one of them is tried again next time.
+    pub async fn conclude_erasures(&self) -> Result<(), SessionError> {
         let erasures = self.shared.registry.list(Table::Erasures, "").await?;
         for (name, row) in erasures {
             let erasure = Location::parse(&name).zip(Erasure::parse(&row));
@@ -72,7 +82,11 @@ impl Sessions {
                 tracing::warn!("what is remembered of an erasure is damaged");
                 continue;
             };
-            self.conclude_erasure(&location, erasure, row).await?;
+            let concluded = self.conclude_erasure(&location, erasure, row).await;
+            if let Err(error) = concluded {
+                let session = location.reference.as_str();
+                tracing::warn!(session, %error, "an erasure is not concluded");
+            }
         }
         Ok(())
     }
@@ -85,32 +99,28 @@ impl Sessions {
     ) -> Result<(), SessionError> {
         let (registry, now_us) = (&self.shared.registry, self.shared.clock.utc_us());
         let key = registry.get(Table::SessionKeys, &location.name).await?;
-        let next = if key.is_some() {
-            // Its process died before it did, or the store was put back to before it.
-            self.destroy_key(location).await?;
-            Erasure {
-                since_us: now_us,
-                claimed_us: None,
-            }
-        } else if erasure.is_due(self.shared.limits.recovery, now_us) {
-            Erasure {
-                claimed_us: Some(now_us),
-                ..erasure
-            }
-        } else {
-            return Ok(());
-        };
-        let put = Put::new(Expected::Value(row), next.row(), Durable::Now);
-        let ours = registry
-            .put_if(Table::Erasures, &location.name, put)
-            .await?;
-        if !ours || next.claimed_us.is_none() {
+        if key.is_some() {
+            // Its process died before it destroyed it, or the row was put back.
+            return self.erase_key(location).await;
+        }
+        if !erasure.is_due(self.shared.limits.recovery, now_us) {
             return Ok(());
         }
-        self.say_final(location, next.since_us).await?;
-        registry
-            .delete(Table::Erasures, &location.name, Durable::Now)
-            .await?;
+        let claimed = Erasure {
+            claimed_us: Some(now_us),
+            ..erasure
+        };
+        // Whoever has erased it anew since, or says it, has changed the row.
+        let put = Put::new(Expected::Value(row), claimed.row(), Durable::Now);
+        if registry
+            .put_if(Table::Erasures, &location.name, put)
+            .await?
+        {
+            self.say_final(location, erasure.since_us).await?;
+            registry
+                .delete(Table::Erasures, &location.name, Durable::Now)
+                .await?;
+        }
         Ok(())
     }
 

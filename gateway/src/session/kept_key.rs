@@ -59,14 +59,24 @@ impl Sessions {
             // Says how it ended, if that is known.
             return Err(SessionError::NotFound(self.ended_how(reference).await?));
         };
+        self.erase_unread(&location).await
+    }
+
+    /// Destroys the key of a session in whose chain nothing more can be said.
+    pub(super) async fn erase_unread(&self, location: &Location) -> Result<(), SessionError> {
+        self.record_erasure(location).await?;
+        self.erase_key(location).await
+    }
+
+    /// Says outside of its chain that a session is erased.
+    pub(super) async fn record_erasure(&self, location: &Location) -> Result<(), SessionError> {
         let event = ErasedLater {
             subject: subject(&location.reference),
             tenant: &location.tenant,
         };
         let event = event.build().map_err(|_| SessionError::Log)?;
         let written = self.shared.journal.append(event).await;
-        written.map_err(|_| SessionError::Log)?;
-        self.erase_key(&location).await
+        written.map_err(|_| SessionError::Log)
     }
 
     /// What becomes of the key of a session that ends now.

@@ -92,8 +92,9 @@ impl Keyring {
         tenant: &str,
         longest: Duration,
     ) -> Result<Vec<Outlived>, KeyringError> {
-        let rows = self.registry.list(Table::TenantKeys, tenant).await?;
+        // First, so that a key without a note is one that came since, and not one that went.
         let mut lives = self.lives(tenant).await?;
+        let rows = self.registry.list(Table::TenantKeys, tenant).await?;
         let (now_us, mut outlived) = (self.clock.utc_us(), Vec::new());
         for (at, (name, _)) in rows.iter().enumerate() {
             let epoch = epoch_of(name, tenant)?;
@@ -127,9 +128,10 @@ impl Keyring {
                     let lives = Life::Lives { until_us };
                     self.note(tenant, epoch, life, lives).await?;
                 }
-                // Of what was made with it before nothing is known.
+                // By a build that noted nothing. What lives under it may have been given a longer life
+                // than anything gets now, so it stays.
+                None if replaced_us.is_some() => {}
                 None => {
-                    let until_us = later(now_us, longest);
                     let lives = Life::Lives { until_us };
                     self.note(tenant, epoch, None, lives).await?;
                 }

@@ -36,20 +36,20 @@ async fn it_is_said_once_when_the_window_is_over() {
     let house = House::open(dir.path());
     let reference = erased(&house).await;
     house.clock.advance(DAY * 35 - Duration::from_micros(1));
-    house.sessions.sweep().await.unwrap();
+    house.sessions.conclude_erasures().await.unwrap();
     assert!(house.pages.outside("session.erase.final").is_empty());
 
     house.clock.advance(Duration::from_micros(1));
     // A log that takes nothing is told later.
     house.pages.refuse(true);
-    house.sessions.sweep().await.unwrap_err();
+    house.sessions.conclude_erasures().await.unwrap();
     house.pages.refuse(false);
     house.clock.advance(Duration::from_secs(599));
-    house.sessions.sweep().await.unwrap();
+    house.sessions.conclude_erasures().await.unwrap();
     assert!(house.pages.outside("session.erase.final").is_empty());
     house.clock.advance(Duration::from_secs(1));
     for _ in 0..2 {
-        house.sessions.sweep().await.unwrap();
+        house.sessions.conclude_erasures().await.unwrap();
         let said = house.pages.outside("session.erase.final");
         assert_eq!(said.len(), 1);
         assert_eq!(said[0]["outside"]["session"], reference.as_str());
@@ -68,7 +68,7 @@ async fn without_backups_the_next_sweep_says_it() {
     };
     let house = House::open_with(dir.path(), limits, Arc::default(), NOW_US);
     erased(&house).await;
-    house.sessions.sweep().await.unwrap();
+    house.sessions.conclude_erasures().await.unwrap();
     assert_eq!(house.pages.outside("session.erase.final").len(), 1);
 }
 
@@ -98,12 +98,12 @@ async fn what_a_crash_left_undone_a_sweep_does() {
     );
 
     house.clock.advance(DAY * 40);
-    house.sessions.sweep().await.unwrap();
+    house.sessions.conclude_erasures().await.unwrap();
     assert!(keys(&reference).await.is_empty());
     // It could have been copied meanwhile.
     assert!(house.pages.outside("session.erase.final").is_empty());
     house.clock.advance(DAY * 35);
-    house.sessions.sweep().await.unwrap();
+    house.sessions.conclude_erasures().await.unwrap();
     let said = house.pages.outside("session.erase.final");
     let since_us = NOW_US + 40 * 86_400_000_000;
     assert_eq!(
