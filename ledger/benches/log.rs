@@ -59,7 +59,7 @@ fn main() {
         let before = thread_cpu();
         let first = number * UNDER_WAY;
         let next = (first..first + UNDER_WAY)
-            .map(|number| ledger.append(admitted(number), Durability::Durable))
+            .map(|number| ledger.append(event(number), Durability::Durable))
             .collect();
         on_path += thread_cpu() - before;
         // The batch before has been written and synced meanwhile.
@@ -99,10 +99,45 @@ fn main() {
     );
 }
 
+/// Admissions and the ends of their exchanges, in turn.
+fn event(number: u64) -> Event {
+    let request = format!("r_{:026}", number / 2);
+    match number % 2 {
+        0 => admitted(&request),
+        _ => settled(&request),
+    }
+}
+
+/// An event of the size that the end of an exchange has.
+fn settled(request: &str) -> Event {
+    let mut event = Event::kind("exchange.settled");
+    event.text("rid", request);
+    event.object("outside", |outside| {
+        outside.text("session", "s_k5c2x7d4k5c2x7d4k5c2x7d4");
+    });
+    event.integer("status", 200).integer("up_status", 200);
+    event.text("ending", "done").integer("attempts", 1);
+    event.object("use", |used| {
+        used.integer("in_tokens", 812).integer("out_tokens", 214);
+    });
+    event.object("budget", |budget| {
+        budget
+            .integer("settled_tokens", 1026)
+            .text("basis", "usage");
+    });
+    event.object("reply", |reply| {
+        reply.integer("visited", 12).integer("unresolved", 0);
+    });
+    event
+        .hex("up_h", &[7; 32])
+        .integer("duration_us", 1_804_122);
+    event.finish().expect("an event")
+}
+
 /// An event of the size that an admission has.
-fn admitted(number: u64) -> Event {
+fn admitted(request: &str) -> Event {
     let mut event = Event::kind("exchange.admitted");
-    event.text("rid", &format!("r_{number:026}"));
+    event.text("rid", request);
     event
         .text("prin", "p_k5c2x7d4k5c2x7d4k5c2x7d4")
         .text("tenant", "t_1");
