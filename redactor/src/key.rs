@@ -7,6 +7,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 
 use crate::columns::Column;
+use crate::fnv;
 use crate::json::is_field_name;
 use crate::people;
 use crate::rules;
@@ -42,7 +43,8 @@ thread_local! {
 struct Kept {
     /// The two halves, of different keys.
     hashes: (RandomState, RandomState),
-    keys: HashMap<(u64, u64), Rc<Key>>,
+    /// By both halves, which are random enough for any hash of them.
+    keys: HashMap<(u64, u64), Rc<Key>, fnv::Build>,
 }
 
 impl Kept {

@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use crate::seek::seek;
-
 /// One escape of a raw string: where it ends, decoded and raw.
 #[derive(Clone, Copy)]
 struct Escape {
@@ -74,10 +72,9 @@ impl<'a> Decoded<'a> {
     }
 }
 
-/// Where the first backslash stands: most strings are short, and in others one stands soon behind
-/// another.
+/// Where the first backslash stands.
 fn backslash(raw: &[u8]) -> Option<usize> {
-    seek(raw, |byte| byte == b'\\')
+    memchr::memchr(b'\\', raw)
 }
 
 /// What a backslash and the bytes behind it say.

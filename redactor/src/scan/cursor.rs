@@ -2,7 +2,7 @@
 
 use super::gate::{Gates, Mask};
 use super::groups::MOST_GROUPS;
-use super::probe::{Held, Test};
+use super::probe::Test;
 
 /// Out of reach from everywhere.
 const NOWHERE: usize = usize::MAX / 2;
@@ -48,6 +48,8 @@ pub(super) struct Cursor {
     pub(super) live: Mask,
     /// Up to here `live` stays as it is.
     pub(super) until: usize,
+    /// The groups whose literal may stand further on, for all that is known.
+    sought: Mask,
     /// For each group, where the literal that it needs stands next, and up to where that keeps its
     /// bit in `live` as it is.
     pub(super) next: [(usize, usize); MOST_GROUPS],
@@ -55,23 +57,18 @@ pub(super) struct Cursor {
 
 impl Cursor {
     pub(super) fn new(gates: &Gates, text: &[u8], growing: bool) -> Self {
-        let mut next = [(UNKNOWN, 0); MOST_GROUPS];
-        if text.len() <= SHORT {
-            // One look at a short text shows which literals cannot be in it.
-            let held = Held::of(text);
-            for (slot, test) in next.iter_mut().zip(&gates.tests) {
-                if let Test::Literal(wanted) = test
-                    && !held.any_of(&wanted.keys)
-                {
-                    slot.0 = nowhere(text, growing);
-                }
-            }
-        }
+        // One look at a short text shows which literals cannot be in it. Where it may grow, they
+        // may be, behind its end.
+        let sought = match text.len() <= SHORT && !growing {
+            true => gates.literals & gates.keys.in_text(text),
+            false => gates.literals,
+        };
         Self {
             growing,
             live: 0,
             until: 0,
-            next,
+            sought,
+            next: [(UNKNOWN, 0); MOST_GROUPS],
         }
     }
 }
@@ -82,11 +79,15 @@ impl Gates {
         cursor.live |= !self.literals;
         cursor.until = usize::MAX;
         let none = nowhere(text, cursor.growing);
-        for (group, (next, until)) in cursor.next.iter_mut().take(self.tests.len()).enumerate() {
-            let bit = 2 << group;
-            if self.literals & bit == 0 {
+        let mut left = cursor.sought;
+        while left != 0 {
+            let bit = left & left.wrapping_neg();
+            left &= left - 1;
+            // The first group needs nothing, so that the others are numbered from one on.
+            let group = bit.trailing_zeros() as usize - 1;
+            let Some((next, until)) = cursor.next.get_mut(group) else {
                 continue;
-            }
+            };
             if *until <= at
                 && let Some(Test::Literal(wanted)) = self.tests.get(group)
             {
@@ -102,6 +103,9 @@ impl Gates {
                 } else {
                     cursor.live &= !bit;
                     *until = from;
+                }
+                if *next == NOWHERE {
+                    cursor.sought &= !bit;
                 }
             }
             cursor.until = cursor.until.min(*until);

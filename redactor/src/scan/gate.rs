@@ -13,7 +13,7 @@ use regex_automata::hybrid::dfa::DFA;
 use super::bytes::Bytes;
 use super::cursor::{Cursor, Worth};
 use super::groups::grouped;
-use super::probe::{Test, holds_digits};
+use super::probe::{Keys, Test, holds_digits};
 use super::require::Need;
 use super::shape::LONGEST_SHAPE;
 use super::walk::{CLASSES, FIRSTS, Walk, classes};
@@ -33,6 +33,8 @@ pub(super) struct Gates {
     masks: Box<[Mask; 256]>,
     /// The bits of the groups that need a literal.
     pub(super) literals: Mask,
+    /// The bytes without which none of their literals is in a text.
+    pub(super) keys: Keys,
     /// What the others need, by the number of their bit less one.
     pub(super) tests: Vec<Test>,
     /// The bits of the groups whose rules are `beside`.
@@ -84,9 +86,10 @@ impl Gates {
             let bit = 1 << number;
             match (Test::new(&need)?, need) {
                 (None, _) => continue,
-                (Some(test @ Test::Literal(..)), _) => {
+                (Some(Test::Literal(wanted)), _) => {
                     gates.literals |= bit;
-                    gates.tests.push(test);
+                    gates.keys.add(bit, &wanted.keys);
+                    gates.tests.push(Test::Literal(wanted));
                 }
                 (Some(test), Need::Shape(row)) => {
                     gates.shaped |= bit;
@@ -121,6 +124,7 @@ impl Gates {
             starts: Vec::new(),
             masks: Box::new([Mask::MAX; 256]),
             literals: 0,
+            keys: Keys::default(),
             tests: Vec::new(),
             beside: 0,
             shaped: 0,

@@ -4,6 +4,7 @@ use aho_corasick::{AhoCorasick, packed};
 use memchr::memmem;
 
 use super::bytes::{Bytes, frequency, share};
+use super::gate::Mask;
 use super::require::{FEW, Need, Run, is_mark};
 use crate::engine::EngineError;
 use crate::seek::seek;
@@ -29,16 +30,16 @@ pub(super) struct Wanted {
     pub(super) literals: Literals,
     pub(super) reach: usize,
     pub(super) run: Option<Run>,
-    /// A byte of each literal.
-    pub(super) keys: Held,
+    /// A byte of each literal, the rarest.
+    pub(super) keys: Vec<u8>,
     /// So many bytes of a literal may stand before the end of a text that cuts it.
     cut: usize,
 }
 
 impl Wanted {
     fn new(literals: &[Vec<u8>], reach: usize, run: Option<Run>) -> Result<Self, EngineError> {
-        let mut keys = Held::default();
-        literals.iter().for_each(|literal| keys.add_rarest(literal));
+        let keys = literals.iter().filter_map(|literal| rarest(literal));
+        let keys = keys.collect();
         let longest = literals.iter().map(Vec::len).max().unwrap_or(1);
         Ok(Self {
             literals: Literals::new(literals)?,
@@ -147,30 +148,35 @@ impl Test {
     }
 }
 
-/// Which bytes a text holds; those beyond ASCII all as one.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Held(u128);
+/// By byte: the groups of literals that have one with it.
+pub(super) struct Keys(Box<[Mask; 256]>);
 
-impl Held {
-    pub(super) fn of(text: &[u8]) -> Self {
-        Self(text.iter().fold(0, |held, byte| held | bit(*byte)))
-    }
-
-    pub(super) fn any_of(self, other: &Self) -> bool {
-        self.0 & other.0 != 0
-    }
-
-    fn add_rarest(&mut self, literal: &[u8]) {
-        let rarest = literal
-            .iter()
-            .min_by(|one, two| share(**one).total_cmp(&share(**two)));
-        self.0 |= rarest.map_or(u128::MAX, |byte| bit(*byte));
+impl Default for Keys {
+    fn default() -> Self {
+        Self(Box::new([0; 256]))
     }
 }
 
-/// No text holds a NUL but by mistake: its bit stands for all bytes beyond ASCII too.
-fn bit(byte: u8) -> u128 {
-    1 << if byte.is_ascii() { byte } else { 0 }
+impl Keys {
+    pub(super) fn add(&mut self, group: Mask, keys: &[u8]) {
+        for key in keys {
+            if let Some(groups) = self.0.get_mut(usize::from(*key)) {
+                *groups |= group;
+            }
+        }
+    }
+
+    /// The groups of which a literal may stand in a text.
+    pub(super) fn in_text(&self, text: &[u8]) -> Mask {
+        let groups = |byte: &u8| self.0.get(usize::from(*byte)).copied();
+        let each = text.iter().filter_map(groups);
+        each.fold(0, |all, groups| all | groups)
+    }
+}
+
+fn rarest(literal: &[u8]) -> Option<u8> {
+    let rarer = |one: &&u8, two: &&u8| share(**one).total_cmp(&share(**two));
+    literal.iter().min_by(rarer).copied()
 }
 
 impl Run {
