@@ -36,11 +36,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Makes the names in a file's folder durable.
-pub(super) fn sync_folder_of(path: &Path) -> io::Result<()> {
-    folder_of(path)?.sync_all()
-}
-
+/// The folder of a file, whose names become durable with it.
 fn folder_of(path: &Path) -> io::Result<File> {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => File::open(folder),
