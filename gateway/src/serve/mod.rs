@@ -6,6 +6,7 @@ mod ciphered;
 mod connection;
 mod connections;
 mod health;
+mod housekeeping;
 mod listeners;
 mod model;
 mod payloads;

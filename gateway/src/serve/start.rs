@@ -20,10 +20,6 @@ use crate::config::Config;
 use crate::pipeline::{Digests, Gateway};
 use crate::provider::Upstream;
 
-/// How often earlier keys of tenants are looked for under which nothing can live any more.
-const KEYS: Duration = Duration::from_secs(3600);
-/// How often sessions that have ended are looked for.
-const SWEEP: Duration = Duration::from_secs(60);
 /// How long exchanges that are cut off have for their last records.
 const LAST_RECORDS: Duration = Duration::from_secs(5);
 /// And for their callers to be told.
@@ -70,9 +66,9 @@ pub struct Running {
     /// No new connections and no new requests.
     pub(super) stop: CancellationToken,
     /// No background work either.
-    end: CancellationToken,
+    pub(super) end: CancellationToken,
     connections: TaskTracker,
-    background: TaskTracker,
+    pub(super) background: TaskTracker,
 }
 
 /// Starts a gateway. It accepts connections when this returns.
@@ -248,20 +244,7 @@ impl Running {
         let (files, end) = (self.files.clone(), self.end.clone());
         self.background
             .spawn(async move { end.run_until_cancelled(files.tend()).await });
-        let (keys, end) = (Arc::clone(&desk), self.end.clone());
-        let sessions = self.gateway.sessions.clone();
-        self.background.spawn(async move {
-            loop {
-                end.run_until_cancelled(keys.end_outlived_keys()).await;
-                let concluded = end.run_until_cancelled(sessions.conclude_erasures());
-                if let Some(Err(error)) = concluded.await {
-                    tracing::warn!(%error, "it is not known which erasures are final");
-                }
-                if tokio::time::timeout(KEYS, end.cancelled()).await.is_ok() {
-                    return;
-                }
-            }
-        });
+        self.keep_house(&desk);
         let end = self.end.clone();
         self.background
             .spawn(async move { socket.serve(desk, end.cancelled()).await });
@@ -275,23 +258,6 @@ impl Running {
         self.background.spawn(async move {
             let fresh = gateway.authenticator.keep_fresh();
             end.run_until_cancelled(fresh).await;
-        });
-        let (sessions, end) = (self.gateway.sessions.clone(), self.end.clone());
-        let budget = self.gateway.budget.clone();
-        self.background.spawn(async move {
-            while tokio::time::timeout(SWEEP, end.cancelled()).await.is_err() {
-                match sessions.sweep().await {
-                    Ok(swept) if swept.failed > 0 => {
-                        let failed = swept.failed;
-                        tracing::warn!(failed, "sessions past their end are still there");
-                    }
-                    Ok(_) => {}
-                    Err(error) => tracing::warn!(%error, "ended sessions were not swept"),
-                }
-                if let Err(error) = budget.sweep().await {
-                    tracing::warn!(%error, "what was spent on days gone by is not forgotten");
-                }
-            }
         });
     }
 }
