@@ -13,11 +13,17 @@ use gatehouse_redactor::{
 };
 use libfuzzer_sys::fuzz_target;
 
-struct Names;
+/// Tokens depend on the whole input, so that none can hold one of its own: a session's key is secret.
+struct Names([u8; 32]);
 
 impl Pseudonyms for Names {
     fn digest(&self, label: Label, text: &str) -> [u8; 32] {
-        gatehouse_envelope::digest::sha256(&[label.as_str().as_bytes(), &[0], text.as_bytes()])
+        gatehouse_envelope::digest::sha256(&[
+            &self.0,
+            label.as_str().as_bytes(),
+            &[0],
+            text.as_bytes(),
+        ])
     }
 }
 
@@ -94,9 +100,10 @@ fuzz_target!(|input: (u8, &str)| {
         last = found.end;
     }
     assert!(engine.undecided(&text, field) <= text.len());
+    let names = Names(gatehouse_envelope::digest::sha256(&[text.as_bytes()]));
     let mut vault = Vault::new();
     let mut redact = |text: &str| {
-        let means = Means::of_rules(engine, policy, &Names);
+        let means = Means::of_rules(engine, policy, &names);
         redact_text(text, field, means, &mut vault)
             .expect("nothing is blocked")
             .0
@@ -111,7 +118,7 @@ fuzz_target!(|input: (u8, &str)| {
         engine,
         policy,
         vault: &vault,
-        names: &Names,
+        names: &names,
         model: None,
     };
     let destination = Destination::ReplyText;
