@@ -91,10 +91,15 @@ pub(crate) fn open(place: &Path, reach: &Reach) -> Result<Box<dyn Fetcher>, Fail
     if is_bucket(place) {
         return bucket(place, reach);
     }
-    if !place.is_dir() {
-        return Err(Failure::Read(format!("{}: not a folder", place.display())));
+    Ok(Box::new(folder(place)?))
+}
+
+/// A folder that is there and can be looked into.
+pub(crate) fn folder(place: &Path) -> Result<Dir, Failure> {
+    match std::fs::read_dir(place) {
+        Ok(_) => Ok(Dir::new(place)),
+        Err(error) => Err(Failure::Read(format!("{}: {error}", place.display()))),
     }
-    Ok(Box::new(Dir::new(place)))
 }
 
 #[cfg(feature = "aws")]

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::{
     cli::Failure,
     export::{Export, Exported, Recording, Staged, digest_of, digest_of_folder},
-    place::{Demanded, Places},
+    place::{Demanded, Places, folder},
     progress::Bar,
     verify::{self, printable, read_trust, word},
 };
@@ -110,11 +110,7 @@ pub(crate) fn prove(asked: &Prove) -> Result<ExitCode, Failure> {
 /// Checks a proof.
 pub(crate) fn check_proof(asked: &CheckProof) -> Result<ExitCode, Failure> {
     let trust: Trust = read_trust(&asked.trust)?;
-    if !asked.folder.is_dir() {
-        let folder = asked.folder.display();
-        return Err(Failure::Read(format!("{folder}: not a folder")));
-    }
-    let checked = check(&Dir::new(&asked.folder), &trust);
+    let checked = check(&folder(&asked.folder)?, &trust);
     say(&checked, asked.json)?;
     Ok(ExitCode::from(checked.report.verdict() as u8))
 }

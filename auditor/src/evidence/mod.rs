@@ -7,6 +7,7 @@ mod csv;
 mod manifest;
 mod markup;
 mod package;
+mod policies;
 mod report;
 
 use std::{
@@ -247,6 +248,7 @@ fn write(
         let sql = format!("controls/{}.sql", control.id);
         package.text(&sql, &control.text)?;
     }
+    policies::write(package, &loaded.database, facts.period)?;
     let counts = Counts::read(&loaded.database, facts.period)?;
     package.file("charts/requests.csv", |out| counts.requests_csv(out))?;
     package.file("charts/values.csv", |out| counts.values_csv(out))?;

@@ -23,7 +23,7 @@ impl Package {
     pub(super) fn create(out: &Path) -> Result<Self, Failure> {
         let wrong = |error: io::Error| Failure::Usage(format!("{}: {error}", out.display()));
         let root = Staged::new(out)?;
-        for folder in ["charts", "controls", "exceptions", "population"] {
+        for folder in ["charts", "controls", "exceptions", "policies", "population"] {
             fs::create_dir(root.path().join(folder)).map_err(wrong)?;
         }
         Ok(Self {

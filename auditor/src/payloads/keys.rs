@@ -25,6 +25,8 @@ const LONGEST: usize = 4096;
 pub(super) struct Key {
     pub(super) tenant: String,
     pub(super) key: PayloadKey,
+    /// Its public id.
+    kid: String,
 }
 
 /// Where keys come from, and those that are at hand. `None`: the session has none any more.
@@ -66,10 +68,13 @@ impl<'r> Keys<'r> {
 
     fn put(&mut self, given: &Given) -> Option<()> {
         let key = PayloadKey::from_grant(&given.kid, given.key.expose())?;
-        let tenant = given.tenant.clone();
-        self.known
-            .insert(given.session.clone(), Some(Key { tenant, key }));
-        Some(())
+        let (tenant, kid) = (given.tenant.clone(), given.kid.clone());
+        let known = self
+            .known
+            .insert(given.session.clone(), Some(Key { tenant, key, kid }));
+        // A session has one key all its life.
+        let is_other = known.flatten().is_some_and(|known| known.kid != given.kid);
+        (!is_other).then_some(())
     }
 
     /// The key of a session. The gateway is asked for those of the next sessions with it.

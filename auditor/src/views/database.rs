@@ -1,6 +1,10 @@
 //! The database: made from the tables' own file, filled in one transaction, then only read.
 
-use std::{collections::HashSet, fmt::Write as _, path::Path};
+use std::{
+    collections::HashSet,
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
 
 use rusqlite::{Connection, ToSql, params_from_iter, types::ToSqlOutput};
 
@@ -70,33 +74,46 @@ pub(crate) struct Database {
     /// The columns of each table, in the order of [`Table::ALL`].
     columns: [HashSet<String>; 3],
     sql: String,
+    /// The file that was made for it, until it is whole.
+    unfinished: Option<PathBuf>,
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if let Some(file) = self.unfinished.take() {
+            // Whoever comes next would take it for a database.
+            let _removed = std::fs::remove_file(file);
+        }
+    }
 }
 
 impl Database {
     /// Makes an empty one in a new file, or in one that nobody else sees and that goes away by
     /// itself, and begins to fill it.
     pub(crate) fn create(file: Option<&Path>) -> Result<Self, Failure> {
-        let connection = match file {
-            None => Connection::open("")?,
-            Some(path) => {
-                let new = std::fs::File::create_new(path);
-                new.map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
-                Connection::open(path)?
-            }
+        if let Some(path) = file {
+            let new = std::fs::File::create_new(path);
+            new.map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
+        }
+        let mut database = Self {
+            connection: Connection::open(file.unwrap_or(Path::new("")))?,
+            columns: Default::default(),
+            sql: String::new(),
+            unfinished: file.map(Path::to_owned),
         };
+        let Self {
+            connection,
+            columns,
+            ..
+        } = &mut database;
         connection.execute_batch(PACE)?;
         connection.execute_batch("BEGIN")?;
         connection.execute_batch(TABLES)?;
-        let mut columns = <[HashSet<String>; 3]>::default();
-        for (table, columns) in Table::ALL.into_iter().zip(&mut columns) {
+        for (table, columns) in Table::ALL.into_iter().zip(columns) {
             let statement = connection.prepare(&format!("SELECT * FROM {}", table.name()))?;
             columns.extend(statement.column_names().map(str::to_owned));
         }
-        Ok(Self {
-            connection,
-            columns,
-            sql: String::new(),
-        })
+        Ok(database)
     }
 
     /// Adds a row. Column names are ours or made plain by [`super::flatten`].
@@ -145,6 +162,7 @@ impl Database {
     /// Ends the filling; from here on the database only answers.
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
         self.connection.execute_batch("COMMIT")?;
+        self.unfinished = None;
         Ok(self.connection.execute_batch("PRAGMA query_only = ON")?)
     }
 

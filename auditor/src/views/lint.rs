@@ -1,5 +1,5 @@
 //! What no record may hold: text, secrets, wrapped keys. Says what it is and under which name, never
-//! the value.
+//! the value. The one text is what a policy says (`policy.text`), which must hold no value either.
 
 use gatehouse_redactor::{Engine, Policy};
 
@@ -26,13 +26,20 @@ impl Lint {
     /// What is wrong with a record's values; nothing mostly.
     pub(super) fn check(&self, row: &Row) -> Vec<String> {
         let mut found = Vec::new();
+        let is_policy = row.iter().any(|(name, cell)| {
+            name == "kind" && matches!(cell, Cell::Text(kind) if kind == "policy.text")
+        });
         for (name, cell) in row {
             let Cell::Text(text) = cell else { continue };
             // The leaf's own fields were compared with the one form that they can have.
             if name == "w" || name == "ts" {
                 continue;
             }
-            if let Some(what) = self.text(name, text) {
+            let what = match is_policy && name == "text" {
+                true => self.values(text),
+                false => self.text(name, text),
+            };
+            if let Some(what) = what {
                 found.push(format!("{name}: {what}"));
             }
         }
@@ -49,6 +56,11 @@ impl Lint {
         if is_digest(text) {
             return None;
         }
+        self.values(text)
+    }
+
+    /// What shows by itself in a text, wherever it stands.
+    fn values(&self, text: &str) -> Option<String> {
         let runs = text.split(|c: char| !c.is_ascii_alphanumeric());
         if runs.into_iter().any(|run| run.len() > MAX_RUN) {
             return Some("as long as key material".into());
@@ -110,6 +122,27 @@ mod tests {
                 assert_eq!(lint.check(&row), [""; 0], "{row:?}");
             }
         }
+    }
+
+    #[test]
+    fn what_a_policy_says_is_text_without_values() {
+        let lint = Lint::new().unwrap();
+        let row = |kind: &str, text: &str| {
+            let fields = [("kind", kind), ("text", text)];
+            let cells = fields.map(|(name, text)| (name.to_owned(), Cell::Text(text.to_owned())));
+            lint.check(&cells.to_vec()).len()
+        };
+        let good = "profile = \"strict\"\n[[field]]\nkeys = [\"employee no.\"]\n";
+        assert_eq!(row("policy.text", good), 0);
+        assert_eq!(row("exchange.admitted", good), 1);
+        for bad in ["jane@corp.example.net", "AKIAIOSFODNN7EXAMPLE"] {
+            assert_eq!(
+                row("policy.text", &format!("ignore = [\"{bad}\"]\n")),
+                1,
+                "{bad}"
+            );
+        }
+        assert_eq!(row("policy.text", &"a1".repeat(40)), 1);
     }
 
     #[test]

@@ -9,6 +9,7 @@ import re
 import shutil
 import sqlite3
 import subprocess
+import tomllib
 import unicodedata
 
 import pypdf
@@ -302,11 +303,19 @@ def test_every_field_of_the_gateway_has_its_column(package):
     kinds = {kind for kind, in made.execute("SELECT DISTINCT kind FROM records")}
     assert kinds >= {
         "admin.change", "auth.deny", "config.snapshot", "exchange.admitted", "exchange.refused",
-        "exchange.settled", "policy.load", "session.close", "session.open", "writer.close", "writer.open",
+        "exchange.settled", "policy.load", "policy.text", "session.close", "session.open", "writer.close", "writer.open",
     }
     absent = "SELECT absent_reason, absent_session, absent_owner FROM records WHERE absent_reason IS NOT NULL ORDER BY seq"
     [(_, session, owner), closed] = made.execute(absent).fetchall()
     assert session.startswith("s_") and owner and closed == ("closed", None, None)
+
+
+def test_what_the_policy_in_force_said_is_in_the_package(package):
+    admitted = "SELECT DISTINCT policy FROM records WHERE kind = 'exchange.admitted'"
+    digests = {digest for digest, in sqlite3.connect(package.db).execute(admitted)}
+    texts = {f"sha256:{file.stem}": tomllib.loads(file.read_text()) for file in (package.out / "policies").iterdir()}
+    assert texts.keys() == digests and len(digests) == 1
+    assert [text["profile"] for text in texts.values()] == ["balanced"]
 
 
 def test_the_second_query_of_the_readme_finds_the_same(package):

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gatehouse_ledger::export::Export;
+use gatehouse_ledger::export::{Export, is_word};
 
 use super::{Answer, Request};
 use crate::{
@@ -53,7 +53,12 @@ impl Desk {
                 purpose,
             } => self.payload_keys(&sessions, (name, purpose), by).await,
             Request::SessionErase { reference } => {
-                self.end(&reference, SessionEnding::Erased).await
+                self.end(&reference, SessionEnding::Erased, by).await
+            }
+            Request::SessionHold { reference, reason } => self.hold(&reference, &reason, by).await,
+            Request::SessionHolds {} => {
+                let holds = self.sessions.holds().await;
+                holds.map(Answer::Holds).map_err(explain)
             }
             Request::SessionList { tenant } => self
                 .sessions
@@ -61,8 +66,12 @@ impl Desk {
                 .await
                 .map(Answer::Sessions)
                 .map_err(explain),
+            Request::SessionRelease { reference } => {
+                let released = self.sessions.release(&reference, by).await;
+                released.map(|()| Answer::Done {}).map_err(explain)
+            }
             Request::SessionRevoke { reference } => {
-                self.end(&reference, SessionEnding::Revoked).await
+                self.end(&reference, SessionEnding::Revoked, by).await
             }
             Request::SessionShow { reference } => self
                 .sessions
@@ -130,9 +139,29 @@ impl Desk {
     }
 
     /// The session's own last record says what was done.
-    async fn end(&self, reference: &str, ending: SessionEnding) -> Result<Answer, String> {
-        let ended = self.sessions.end_by_operator(reference, ending).await;
+    async fn end(
+        &self,
+        reference: &str,
+        ending: SessionEnding,
+        by: &str,
+    ) -> Result<Answer, String> {
+        let ended = self.sessions.end_by_operator(reference, ending, by).await;
         ended.map(|()| Answer::Done {}).map_err(explain)
+    }
+
+    /// A hold comes before its record: a key that must stay stays, whatever the log says.
+    async fn hold(&self, reference: &str, reason: &str, by: &str) -> Result<Answer, String> {
+        if !is_word(reason) {
+            let why = "the reason is not a plain word (letters, digits and - _ . : /)";
+            return Err(why.to_owned());
+        }
+        match self.sessions.hold(reference, reason, by).await {
+            Ok(()) => Ok(Answer::Done {}),
+            Err(error @ SessionError::Log) => {
+                Err(format!("the session is on hold, but {}", explain(error)))
+            }
+            Err(error) => Err(explain(error)),
+        }
     }
 }
 

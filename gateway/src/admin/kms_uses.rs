@@ -3,20 +3,13 @@
 //! Keys are kept for a while, so this is rare; but while KMS gives none, every new session asks. So what
 //! is the same is counted, and told at the end of a window.
 
-use std::{
-    collections::BTreeMap,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, Waker},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use gatehouse_envelope::keys::{KeyContext, KeyError, KmsCall, KmsWatch};
-use gatehouse_ledger::{AppendError, Durability, Ledger};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::audit::{Event, KmsUse};
+use crate::audit::{Event, KmsUse, Later, Owing};
 
 /// How long uses are counted before they are told.
 const WINDOW: Duration = Duration::from_secs(10);
@@ -37,24 +30,9 @@ struct Use {
 struct Window {
     since: Option<Instant>,
     uses: BTreeMap<Use, u64>,
-    /// The records of windows that are over, until the log has them.
-    telling: Vec<Telling>,
-}
-
-/// A record on its way to the log. It takes no place of those that the book keeps for exchanges, and none of
-/// them takes its own.
-struct Telling {
-    event: Event,
-    attempt: Option<Attempt>,
-}
-
-/// What becomes of a record that was offered to the log.
-pub(super) type Attempt = Pin<Box<dyn Future<Output = Result<(), AppendError>> + Send>>;
-
-/// Offers a record to the log.
-pub(super) fn offer(ledger: &Ledger, event: Event) -> Attempt {
-    let ticket = ledger.append(event, Durability::Taken);
-    Box::pin(async { ticket.await.map(drop) })
+    /// The records of windows that are over, until the log has them. They take no places of those that the
+    /// book keeps for exchanges, and those none of theirs.
+    telling: Vec<Owing>,
 }
 
 /// The uses of the window that runs.
@@ -64,11 +42,11 @@ pub(super) struct KmsUses(Arc<Mutex<Window>>);
 impl KmsUses {
     /// Offers the log what was counted, if the window is over, or `at_once`; again, until the log has it.
     /// Waits for nothing. Says how many records the log does not have yet.
-    pub(super) fn tell(&self, offer: impl Fn(Event) -> Attempt, at_once: bool) -> usize {
+    pub(super) fn tell(&self, offer: impl Fn(Event) -> Later, at_once: bool) -> usize {
         let mut window = self.0.lock();
-        window.telling.retain_mut(|it| !it.is_told(&offer));
+        window.telling.retain_mut(|it| !it.is_settled(&offer));
         window.turn(at_once);
-        window.telling.retain_mut(|it| !it.is_told(&offer));
+        window.telling.retain_mut(|it| !it.is_settled(&offer));
         let counted = if at_once { window.uses.len() } else { 0 };
         window.telling.len() + counted
     }
@@ -95,39 +73,12 @@ impl Window {
                 window_us: crate::clock::micros(lasted),
             };
             match event.build() {
-                Ok(event) => self.telling.push(Telling {
-                    event,
-                    attempt: None,
-                }),
+                Ok(event) => self.telling.push(Owing::new(event)),
                 Err(error) => tracing::error!(%error, "a use of KMS is not in the log"),
             }
         }
         if self.uses.is_empty() {
             self.since = None;
-        }
-    }
-}
-
-impl Telling {
-    /// Whether nothing more can be done about it: the log has it, or can take nothing any more.
-    fn is_told(&mut self, offer: &impl Fn(Event) -> Attempt) -> bool {
-        let attempt = self
-            .attempt
-            .get_or_insert_with(|| offer(self.event.clone()));
-        let outcome = attempt
-            .as_mut()
-            .poll(&mut Context::from_waker(Waker::noop()));
-        match outcome {
-            Poll::Pending => false,
-            Poll::Ready(Ok(())) => true,
-            Poll::Ready(Err(error)) => {
-                self.attempt = None;
-                let unknown = error.written() != Some(false);
-                if unknown {
-                    tracing::error!(%error, "nobody knows whether the log has a use of KMS");
-                }
-                unknown
-            }
         }
     }
 }
@@ -180,6 +131,8 @@ fn reason(error: &KeyError) -> &'static str {
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
+    use gatehouse_ledger::AppendError;
+
     use super::*;
 
     const ROOT: &str = "arn:aws:kms:eu-west-1:1:key/k";
@@ -192,7 +145,7 @@ mod tests {
     }
 
     impl Log {
-        fn offer(&self, event: Event) -> Attempt {
+        fn offer(&self, event: Event) -> Later {
             let refuses = self.refuses.load(Ordering::SeqCst);
             if !refuses {
                 let event = serde_json::from_slice(event.bytes()).unwrap();
@@ -200,7 +153,7 @@ mod tests {
             }
             Box::pin(async move {
                 if refuses {
-                    Err(AppendError::Busy)
+                    Err(AppendError::Busy.into())
                 } else {
                     Ok(())
                 }

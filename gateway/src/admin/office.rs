@@ -275,7 +275,7 @@ impl Files {
     fn tell_uses(&self, at_once: bool) -> usize {
         let ledger = self.book.ledger();
         self.kms
-            .tell(|event| super::kms_uses::offer(ledger, event), at_once)
+            .tell(|event| crate::audit::offer(ledger, event), at_once)
     }
 
     fn hold(&self) {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     auth::{CallerRecord, NewCaller},
-    session::SessionView,
+    session::{Hold, SessionView},
 };
 
 /// The longest line either side accepts of a request.
@@ -55,10 +55,24 @@ pub enum Request {
         /// The session's reference.
         reference: String,
     },
+    /// Put a session on hold: its key is not destroyed.
+    SessionHold {
+        /// The session's reference.
+        reference: String,
+        /// Why: a word, such as the number of a case.
+        reason: String,
+    },
+    /// Show all sessions on hold.
+    SessionHolds {},
     /// Show all sessions, or those of one tenant.
     SessionList {
         /// The tenant.
         tenant: Option<String>,
+    },
+    /// End the hold that is on a session.
+    SessionRelease {
+        /// The session's reference.
+        reference: String,
     },
     /// End a session.
     SessionRevoke {
@@ -88,8 +102,13 @@ impl Request {
             | Self::KeysRotate { .. }
             | Self::PayloadKeys { .. }
             | Self::SessionErase { .. }
+            | Self::SessionHold { .. }
+            | Self::SessionRelease { .. }
             | Self::SessionRevoke { .. } => true,
-            Self::KeyList {} | Self::SessionList { .. } | Self::SessionShow { .. } => false,
+            Self::KeyList {}
+            | Self::SessionHolds {}
+            | Self::SessionList { .. }
+            | Self::SessionShow { .. } => false,
         }
     }
 }
@@ -112,6 +131,8 @@ pub enum Answer {
         /// For the operator.
         why: String,
     },
+    /// Sessions on hold, in the order of their references.
+    Holds(Vec<Hold>),
     /// A key.
     Key(KeyView),
     /// Keys, the oldest first.

@@ -16,7 +16,7 @@ use gatehouse_ledger::anchor::Anchors;
 use tokio::task::JoinSet;
 
 use crate::clock::Clock;
-use crate::config::Ledger;
+use crate::config::{Ledger, Witness};
 use post::Post;
 use stamp::Stamper;
 use witness::Follower;
@@ -46,19 +46,28 @@ impl Anchoring {
     /// Those that the configuration names, for the seals of `anchors`.
     ///
     /// # Errors
-    /// The TLS library has no ciphers, which no configuration can bring about.
+    /// The TLS library has no ciphers, or takes issuers not that it took before, which no configuration can
+    /// bring about.
     pub fn new(
         ledger: &Ledger,
         anchors: &Anchors,
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, rustls::Error> {
-        let post = Post::new()?;
-        let follower = |witness| Arc::new(Follower::new(witness, anchors.clone(), post.clone()));
-        let witnesses = ledger.witnesses.iter().cloned().map(follower).collect();
-        let stamper = ledger.timestamp.clone().map(|authority| {
-            let (anchors, clock) = (anchors.clone(), Arc::clone(clock));
-            Arc::new(Stamper::new(authority, anchors, post.clone(), clock))
-        });
+        let follower = |witness: &Arc<Witness>| {
+            let post = Post::new(witness.ca.as_deref())?;
+            let follower = Follower::new(Arc::clone(witness), anchors.clone(), post);
+            Ok(Arc::new(follower))
+        };
+        let witnesses = ledger.witnesses.iter().map(follower);
+        let witnesses = witnesses.collect::<Result<_, rustls::Error>>()?;
+        let stamper = match ledger.timestamp.clone() {
+            Some(authority) => {
+                let post = Post::new(authority.ca.as_deref())?;
+                let (anchors, clock) = (anchors.clone(), Arc::clone(clock));
+                Some(Arc::new(Stamper::new(authority, anchors, post, clock)))
+            }
+            None => None,
+        };
         Ok(Self { witnesses, stamper })
     }
 

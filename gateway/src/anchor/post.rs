@@ -1,5 +1,6 @@
 //! Small requests to few servers, each answered with a few bytes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,6 +11,9 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::{CertificateDer, pem::PemObject};
+use rustls::{ClientConfig, RootCertStore};
 
 /// The most bytes of an answer.
 const MOST: usize = 1 << 16;
@@ -43,13 +47,18 @@ pub(super) enum PostError {
 }
 
 impl Post {
-    pub(super) fn new() -> Result<Self, rustls::Error> {
+    /// To servers whose certificates are from one of these issuers, in PEM; else from one that browsers trust.
+    pub(super) fn new(ca: Option<&[u8]>) -> Result<Self, rustls::Error> {
         let mut tcp = HttpConnector::new();
         tcp.set_connect_timeout(Some(CONNECT));
         tcp.set_nodelay(true);
         tcp.enforce_http(false);
-        let connector = HttpsConnectorBuilder::new()
-            .with_provider_and_webpki_roots(rustls::crypto::ring::default_provider())?
+        let (builder, ciphers) = (HttpsConnectorBuilder::new(), ring::default_provider());
+        let builder = match ca {
+            Some(ca) => builder.with_tls_config(trusting(ca, ciphers)?),
+            None => builder.with_provider_and_webpki_roots(ciphers)?,
+        };
+        let connector = builder
             .https_or_http()
             .enable_http1()
             .enable_http2()
@@ -102,4 +111,15 @@ impl Post {
             .await
             .unwrap_or(Err(PostError::Late))
     }
+}
+
+fn trusting(ca: &[u8], ciphers: CryptoProvider) -> Result<ClientConfig, rustls::Error> {
+    let mut roots = RootCertStore::empty();
+    for issuer in CertificateDer::pem_slice_iter(ca) {
+        let issuer = issuer.map_err(|error| rustls::Error::General(error.to_string()))?;
+        roots.add(issuer)?;
+    }
+    let config = ClientConfig::builder_with_provider(Arc::new(ciphers));
+    let config = config.with_safe_default_protocol_versions()?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }

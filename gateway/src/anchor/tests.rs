@@ -1,6 +1,7 @@
 //! Witnesses and authorities that behave, and such that do not, each behind a socket of its own.
 
 mod stamps;
+mod tls;
 #[path = "../../../envelope/tests/it/tsa.rs"]
 mod tsa;
 
@@ -150,9 +151,14 @@ impl House {
                 .parse()
                 .unwrap(),
             key: self.key(),
+            ca: None,
             timeout: Duration::from_secs(30),
         };
-        Follower::new(Arc::new(witness), log.anchors.clone(), Post::new().unwrap())
+        Follower::new(
+            Arc::new(witness),
+            log.anchors.clone(),
+            Post::new(None).unwrap(),
+        )
     }
 
     /// From which sizes it was asked to go on.
@@ -350,9 +356,14 @@ async fn a_witness_that_is_away_is_tried_again() {
     let witness = config::Witness {
         url: url.parse().unwrap(),
         key,
+        ca: None,
         timeout: Duration::from_secs(30),
     };
-    let away = Follower::new(Arc::new(witness), log.anchors.clone(), Post::new().unwrap());
+    let away = Follower::new(
+        Arc::new(witness),
+        log.anchors.clone(),
+        Post::new(None).unwrap(),
+    );
     away.attempt().await;
     assert_eq!(followed(&away), (1, "not reached".to_owned()));
     follower.attempt().await;
@@ -371,9 +382,14 @@ async fn a_witness_that_does_not_answer_is_not_waited_for() {
             .parse()
             .unwrap(),
         key: WitnessKey::of(&MemorySigner::generate("w").unwrap()).unwrap(),
+        ca: None,
         timeout: Duration::from_secs(3),
     };
-    let follower = Follower::new(Arc::new(witness), log.anchors.clone(), Post::new().unwrap());
+    let follower = Follower::new(
+        Arc::new(witness),
+        log.anchors.clone(),
+        Post::new(None).unwrap(),
+    );
     follower.attempt().await;
     assert_eq!(followed(&follower), (1, "no answer in time".to_owned()));
 }

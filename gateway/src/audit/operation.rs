@@ -1,6 +1,6 @@
 //! Events outside sessions: who was turned away, what came into force, what an operator did.
 
-use gatehouse_ledger::event::Event;
+use gatehouse_ledger::event::{Event, MAX_TEXT};
 
 use super::parts::{BuildError, Draft, Source};
 
@@ -56,6 +56,59 @@ impl PolicyLoad<'_> {
         if let Some(rules) = &self.rules {
             draft.put().sha256("rules", rules);
         }
+        draft.finish()
+    }
+}
+
+/// `policy.text`: a part of what a policy says, without what may name somebody. What it says stands in the
+/// log, since its digest alone tells nobody what was in force.
+pub struct PolicyText<'a> {
+    /// Digest of the policy's canonical form, as in `policy.load`.
+    pub policy: [u8; 32],
+    /// Which part it is, counted from 1.
+    pub part: u64,
+    /// How many there are.
+    pub parts: u64,
+    /// TOML; the parts one behind the other are the text.
+    pub text: &'a str,
+}
+
+/// The most bytes of a policy in one record: no text in a record is longer.
+const PART: usize = MAX_TEXT;
+
+impl<'a> PolicyText<'a> {
+    /// The records of a whole text, in order.
+    pub fn parts(policy: [u8; 32], text: &'a str) -> Vec<Self> {
+        let mut pieces = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (piece, behind) = rest.split_at(rest.floor_char_boundary(PART));
+            pieces.push(piece);
+            rest = behind;
+        }
+        let parts = pieces.len() as u64;
+        let numbered = pieces.into_iter().zip(1..);
+        let part = |(text, part)| Self {
+            policy,
+            part,
+            parts,
+            text,
+        };
+        numbered.map(part).collect()
+    }
+
+    /// The event.
+    ///
+    /// # Errors
+    /// It is longer than a text in a record may be.
+    pub fn build(&self) -> Result<Event, BuildError> {
+        let mut draft = Draft::new("policy.text");
+        draft
+            .put()
+            .sha256("policy", &self.policy)
+            .integer("part", self.part)
+            .integer("parts", self.parts)
+            .text("text", self.text);
         draft.finish()
     }
 }

@@ -27,7 +27,8 @@ pub(super) struct Owed {
     refusals: Mutex<VecDeque<Owing>>,
 }
 
-struct Owing {
+/// A record that is offered to the log until nothing more can be done about it.
+pub(crate) struct Owing {
     event: Event,
     /// The attempt that is under way.
     attempt: Option<Later>,
@@ -51,7 +52,7 @@ impl Owed {
     pub(super) fn pay(&self, ledger: &Ledger) -> usize {
         let left = [&self.records, &self.refusals].map(|records| {
             let mut records = records.lock();
-            records.retain_mut(|record| !record.settled(ledger));
+            records.retain_mut(|record| !record.is_settled(|event| offer(ledger, event)));
             records.len()
         });
         left.iter().sum()
@@ -67,13 +68,27 @@ fn push(records: &Mutex<VecDeque<Owing>>, room: usize, record: Owing) {
     records.push_back(record);
 }
 
+/// Offers a record to the log.
+pub(crate) fn offer(ledger: &Ledger, event: Event) -> Later {
+    let ticket = ledger.append(event, Durability::Taken);
+    Box::pin(async { Ok(ticket.await.map(drop)?) })
+}
+
 impl Owing {
-    /// Whether nothing more can be done about it: the log has it, or can take nothing any more.
-    fn settled(&mut self, ledger: &Ledger) -> bool {
-        let attempt = self.attempt.get_or_insert_with(|| {
-            let ticket = ledger.append(self.event.clone(), Durability::Taken);
-            Box::pin(async { Ok(ticket.await.map(|_| ())?) })
-        });
+    #[cfg(feature = "aws")]
+    pub(crate) fn new(event: Event) -> Self {
+        Self {
+            event,
+            attempt: None,
+        }
+    }
+
+    /// Goes on with the attempt that is under way, or makes one, and waits for nothing. Whether nothing more can
+    /// be done about it: the log has it, or can take nothing any more.
+    pub(crate) fn is_settled(&mut self, offer: impl FnOnce(Event) -> Later) -> bool {
+        let attempt = self
+            .attempt
+            .get_or_insert_with(|| offer(self.event.clone()));
         let outcome = attempt
             .as_mut()
             .poll(&mut Context::from_waker(Waker::noop()));

@@ -93,6 +93,55 @@ impl ErasedLater<'_> {
     }
 }
 
+/// What was done about a legal hold, and the kind of record it leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HoldAction {
+    /// `session.hold`: it was put on a session.
+    Hold,
+    /// `session.erase.refused`: a key was not destroyed because of it.
+    RefuseErasure,
+    /// `session.release`: it was ended.
+    Release,
+}
+
+/// Something that was done about a legal hold. It stands outside of the session's chain, which may have
+/// ended.
+pub struct HoldChange<'a> {
+    /// What.
+    pub action: HoldAction,
+    /// The session.
+    pub subject: Subject<'a>,
+    /// Whose it is.
+    pub tenant: &'a str,
+    /// Who did it or asked for it, as the system knows: `uid:` and a number, or `gateway`.
+    pub by: &'a str,
+    /// Why it is on hold, such as the number of a case.
+    pub reason: &'a str,
+    /// Since when it is, in microseconds since 1970 (UTC).
+    pub since_us: i64,
+}
+
+impl HoldChange<'_> {
+    /// The event.
+    ///
+    /// # Errors
+    /// A value that no record may hold.
+    pub fn build(&self) -> Result<Event, BuildError> {
+        let mut draft = Draft::new(match self.action {
+            HoldAction::Hold => "session.hold",
+            HoldAction::RefuseErasure => "session.erase.refused",
+            HoldAction::Release => "session.release",
+        });
+        draft.outside(self.subject);
+        draft.word("tenant", self.tenant);
+        let words = [("by", Some(self.by)), ("reason", Some(self.reason))];
+        draft.object("hold", words, |hold| {
+            hold.integer("since_us", self.since_us.unsigned_abs());
+        });
+        draft.finish()
+    }
+}
+
 /// `session.erase.final`: the store that a session's key was destroyed in cannot be put back to before
 /// that any more. It stands outside of the session's chain.
 pub struct ErasedForGood<'a> {

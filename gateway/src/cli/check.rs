@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use gatehouse_envelope::digest::hex;
 use serde_json::json;
 
 use super::{Failure, Output};
@@ -26,9 +27,10 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
                 .map(|provider| provider.name.as_str())
                 .collect();
             let model = config.model.is_some();
+            // By it whoever has the file can tell that it is what records name.
+            let policy = format!("sha256:{}", hex(&config.redaction.digest()));
             if arguments.json {
-                let good =
-                    json!({ "ok": true, "faults": [], "providers": providers, "model": model });
+                let good = json!({ "ok": true, "faults": [], "providers": providers, "model": model, "policy": policy });
                 output.line(&good.to_string())?;
             } else {
                 let file = arguments.file.display();
@@ -38,7 +40,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
                     "does not take part"
                 };
                 output.line(&format!(
-                    "{file}: good; providers: {}; the local model {model}",
+                    "{file}: good; providers: {}; the local model {model}; redaction policy {policy}",
                     providers.join(", ")
                 ))?;
             }

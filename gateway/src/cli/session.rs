@@ -17,7 +17,7 @@ use super::{
 use crate::{
     admin::{Answer, GivenKey, Request},
     clock::rfc3339,
-    session::{SessionView, Spend, is_reference},
+    session::{Hold as HoldView, SessionView, Spend, is_reference},
 };
 
 #[derive(clap::Subcommand)]
@@ -28,8 +28,15 @@ pub(super) enum Command {
     /// Write what opens the sealed payloads of sessions into a file, for `gatehouse-auditor rescan`. The log
     /// says that it was given out.
     Grant(Grant),
+    /// Keep a session's key from being destroyed, by an erasure or because its time is over, until `release`:
+    /// for a court or an inquiry. The log says so, and of every erasure that is refused.
+    Hold(Hold),
+    /// Show all sessions on hold.
+    Holds(Holds),
     /// Show all sessions.
     List(List),
+    /// End the hold that is on a session.
+    Release(One),
     /// End a session.
     Revoke(One),
     /// Show one session.
@@ -76,6 +83,24 @@ pub(super) struct Grant {
 }
 
 #[derive(clap::Args)]
+pub(super) struct Hold {
+    /// Why, such as the number of a case, for the record: letters, digits and - _ . : /
+    #[arg(long, value_name = "WORD")]
+    reason: String,
+    #[command(flatten)]
+    one: One,
+}
+
+#[derive(clap::Args)]
+pub(super) struct Holds {
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(clap::Args)]
 pub(super) struct List {
     /// Those of one tenant only.
     #[arg(long)]
@@ -103,7 +128,17 @@ pub(super) fn run(command: Command, output: &mut Output) -> Result<(), Failure> 
             done(place.ask(Request::SessionErase { reference })?)
         }
         Command::Grant(it) => grant(it),
+        Command::Hold(it) => {
+            let (reference, place) = it.one.named()?;
+            let reason = it.reason;
+            done(place.ask(Request::SessionHold { reference, reason })?)
+        }
+        Command::Holds(it) => holds(it, output),
         Command::List(it) => list(it, output),
+        Command::Release(it) => {
+            let (reference, place) = it.named()?;
+            done(place.ask(Request::SessionRelease { reference })?)
+        }
         Command::Revoke(it) => {
             let (reference, place) = it.named()?;
             done(place.ask(Request::SessionRevoke { reference })?)
@@ -160,6 +195,22 @@ fn written(file: &mut File, keys: &[GivenKey]) -> Result<(), Failure> {
         file.write_all(b"\n")?;
     }
     Ok(file.sync_all()?)
+}
+
+fn holds(it: Holds, output: &mut Output) -> Result<(), Failure> {
+    match it.place.ask(Request::SessionHolds {})? {
+        Answer::Holds(holds) if it.json => json(&holds, output),
+        Answer::Holds(holds) => {
+            let head = ["REFERENCE", "TENANT", "SINCE", "REASON"];
+            let row = |hold: &HoldView| {
+                let since = rfc3339(hold.since_us);
+                let (session, tenant) = (hold.session.clone(), hold.tenant.clone());
+                vec![session, tenant, since, hold.reason.clone()]
+            };
+            table(&head, holds.iter().map(row), output)
+        }
+        other => Err(unexpected(other)),
+    }
 }
 
 fn list(it: List, output: &mut Output) -> Result<(), Failure> {

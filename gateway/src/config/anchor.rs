@@ -25,6 +25,8 @@ pub struct Witness {
     pub url: Uri,
     /// Its public key, and its name.
     pub key: WitnessKey,
+    /// Whose certificate its server may have, in PEM; `None`: those that browsers trust.
+    pub ca: Option<Vec<u8>>,
     /// One request.
     pub timeout: Duration,
 }
@@ -36,6 +38,8 @@ pub struct Timestamp {
     pub url: Uri,
     /// Who may have issued its certificate.
     pub certificates: Authorities,
+    /// Whose certificate its server may have, in PEM; `None`: those that browsers trust.
+    pub ca: Option<Vec<u8>>,
     /// One request.
     pub timeout: Duration,
 }
@@ -59,7 +63,14 @@ impl Check<'_> {
                     let message = "is the key of a witness above";
                     self.faults.add(format!("{path}.key"), message);
                 }
-                witnesses.push(Arc::new(Witness { url, key, timeout }));
+                let ca_path = format!("{path}.ca");
+                let ca = self.issuers_for(&ca_path, raw.ca.as_deref(), is_https(&url));
+                witnesses.push(Arc::new(Witness {
+                    url,
+                    key,
+                    ca,
+                    timeout,
+                }));
             }
         }
         witnesses
@@ -74,11 +85,16 @@ impl Check<'_> {
         };
         let certificates = self.authorities(raw.certificates.as_deref());
         match (url, certificates) {
-            (Ok(url), Some(certificates)) => Some(Arc::new(Timestamp {
-                url,
-                certificates,
-                timeout,
-            })),
+            (Ok(url), Some(certificates)) => {
+                let ca = raw.ca.as_deref();
+                let ca = self.issuers_for("ledger.timestamp.ca", ca, is_https(&url));
+                Some(Arc::new(Timestamp {
+                    url,
+                    certificates,
+                    ca,
+                    timeout,
+                }))
+            }
             (Ok(_), None) => None,
             (Err(message), _) => {
                 self.faults.add("ledger.timestamp.url", message);
@@ -127,6 +143,10 @@ impl Check<'_> {
         key.map_err(|message| self.faults.add(format!("{path}.key"), message))
             .ok()
     }
+}
+
+fn is_https(url: &Uri) -> bool {
+    url.scheme_str() == Some("https")
 }
 
 /// An address to post to. Messages never quote it: it may hold a secret.

@@ -9,6 +9,7 @@ mod anchor;
 mod caps;
 mod check;
 mod fault;
+mod issuers;
 mod keys;
 mod ledger;
 mod load;

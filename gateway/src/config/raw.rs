@@ -204,6 +204,7 @@ pub(super) struct RawLedger {
 pub(super) struct RawTimestamp {
     pub(super) url: Option<String>,
     pub(super) certificates: Option<String>,
+    pub(super) ca: Option<String>,
     pub(super) timeout: Option<String>,
     pub(super) allow_plain_http: bool,
 }
@@ -213,6 +214,7 @@ pub(super) struct RawTimestamp {
 pub(super) struct RawWitness {
     pub(super) url: Option<String>,
     pub(super) key: Option<String>,
+    pub(super) ca: Option<String>,
     pub(super) timeout: Option<String>,
     pub(super) allow_plain_http: bool,
 }

@@ -2,10 +2,18 @@
 
 use std::sync::Arc;
 
+use gatehouse_envelope::digest::sha256;
 use gatehouse_redactor::{Engine, Policies, Policy};
 
 use super::check::Check;
 use super::{Redaction, tree, valid_tenant};
+
+impl Redaction {
+    /// Digest of the policy's canonical form, as records have it.
+    pub fn digest(&self) -> [u8; 32] {
+        sha256(&[self.policies.base().canonical().as_bytes()])
+    }
+}
 
 impl Check<'_> {
     pub(super) fn redaction(&mut self, path: Option<&str>) -> Option<Redaction> {

@@ -154,7 +154,8 @@ impl Check<'_> {
             let message = "is missing: sessions.url names a user; write env:NAME or file:PATH";
             self.faults.add("sessions.password", message);
         }
-        let ca = raw.ca.as_deref().and_then(|path| self.ca(path));
+        let ca = raw.ca.as_deref();
+        let ca = ca.and_then(|path| self.issuers("sessions.ca", path));
         let tls = nodes.iter().any(|node| node.tls);
         if raw.ca.is_some() && !tls && !nodes.is_empty() {
             let message = "has a meaning only with rediss:// in sessions.url";
@@ -235,26 +236,6 @@ impl Check<'_> {
                 .add("sessions.url", "has nodes with TLS and without");
         }
         (nodes, users.into_iter().next().flatten())
-    }
-
-    fn ca(&mut self, path: &str) -> Option<Vec<u8>> {
-        use rustls::pki_types::{CertificateDer, pem::PemObject};
-
-        let text = self.environment.file(path);
-        let checked = text.and_then(|text| {
-            let issuers: Result<Vec<_>, _> =
-                CertificateDer::pem_slice_iter(text.as_bytes()).collect();
-            let issuers = issuers.map_err(|_| format!("{path} is not PEM"))?;
-            let mut roots = rustls::RootCertStore::empty();
-            let (good, bad) = roots.add_parsable_certificates(issuers);
-            if good == 0 || bad > 0 {
-                return Err(format!("{path} must hold certificates of issuers, as PEM"));
-            }
-            Ok(text.into_bytes())
-        });
-        checked
-            .map_err(|message| self.faults.add("sessions.ca", message))
-            .ok()
     }
 }
 

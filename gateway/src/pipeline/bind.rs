@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gatehouse_redactor::json::{Document, Kind, Node};
+use tokio_util::sync::CancellationToken;
 
 use super::Gateway;
 use super::evidence::Shown;
@@ -13,6 +14,7 @@ use super::refuse::{Refusal, absent_refusal, held_refusal, refusal, session_refu
 use crate::auth::Caller;
 use crate::protocol::{Facts, Protocol, Said, conversation};
 use crate::reject::{Code, Rejection};
+use crate::relay::ReplySlot;
 use crate::session::{Conversation, Message, Turn};
 
 /// The member of a body that names a session. It never reaches a provider.
@@ -35,6 +37,7 @@ impl Gateway {
         protocol: &dyn Protocol,
         request: Received,
         document: &Document<'_>,
+        slot: &mut ReplySlot,
     ) -> Result<Bound, Box<Refusal>> {
         let root = document.root();
         let facts = match protocol.facts(root) {
@@ -53,20 +56,23 @@ impl Gateway {
             },
         };
         let (head, caller, body) = request.into_parts();
-        let turn = match session {
-            Some(id) => self.sessions.turn(&caller, Some(&id)).await,
-            None if self.config.sessions.require_session => {
-                let rejection = Rejection::new(Code::SessionRequired).parameter(SESSION_ID);
-                return Err(refusal(head, Some(caller), rejection));
+        if session.is_none() && self.config.sessions.require_session {
+            let rejection = Rejection::new(Code::SessionRequired).parameter(SESSION_ID);
+            return Err(refusal(head, Some(caller), rejection));
+        }
+        let gone = CancellationToken::new();
+        let sessions = self.sessions.until(gone.clone());
+        let turn = async {
+            match session {
+                None if self.config.sessions.continuity => {
+                    let shown = Shown::of(document);
+                    let witness = |vault: &[u8]| shown.of_values(vault);
+                    sessions.resume(&caller, said(root), &witness).await
+                }
+                session => sessions.turn(&caller, session.as_deref()).await,
             }
-            None if self.config.sessions.continuity => {
-                let shown = Shown::of(document);
-                let witness = |vault: &[u8]| shown.of_values(vault);
-                self.sessions.resume(&caller, said(root), &witness).await
-            }
-            None => self.sessions.turn(&caller, None).await,
         };
-        let turn = match turn {
+        let turn = match to_the_end(turn, slot, &gone).await {
             Ok(turn) => turn,
             Err(error) => return Err(absent_refusal(head, caller, error)),
         };
@@ -80,6 +86,23 @@ impl Gateway {
             }),
             Ok(true) => Err(held_refusal(head, caller, turn, Code::SessionPaused.into())),
             Err(error) => Err(held_refusal(head, caller, turn, session_refusal(&error))),
+        }
+    }
+}
+
+/// What was begun is ended, but nobody waits in line for a caller who has hung up.
+async fn to_the_end<T>(
+    turn: impl Future<Output = T>,
+    slot: &mut ReplySlot,
+    gone: &CancellationToken,
+) -> T {
+    let mut turn = Box::pin(turn);
+    tokio::select! {
+        biased;
+        turn = &mut turn => turn,
+        () = slot.gone() => {
+            gone.cancel();
+            turn.await
         }
     }
 }

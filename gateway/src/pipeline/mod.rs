@@ -129,7 +129,7 @@ impl Gateway {
             Ok(document) => document,
             Err(error) => return Err(request.refuse(json_invalid(&error))),
         };
-        let request = self.bind(protocol, request, &document).await?; // caller → session
+        let request = self.bind(protocol, request, &document, slot).await?; // caller → session
         let request = self.screen(protocol, request, &document)?; // no text left that may not leave
         let request = self.reserve(request).await?; // what it may cost at the worst
         let request = self.admit(protocol, request).await?; // set aside; the log took it

@@ -32,6 +32,7 @@ fn definition(table: Table) -> TableDefinition<'static, &'static str, &'static [
         Table::CallerKeys => "caller_keys",
         Table::Ended => "ended",
         Table::Erasures => "erasures",
+        Table::Holds => "holds",
         Table::KeyLives => "key_lives",
         Table::LogKeys => "log_keys",
         Table::SessionKeys => "session_keys",
@@ -65,8 +66,9 @@ fn encode(value: &[u8], end_us: Option<i64>) -> Vec<u8> {
     row
 }
 
-/// Tables in which rows have lifetimes: how sessions ended, and the keys of those whose payloads stay.
-const PASSING: [Table; 2] = [Table::Ended, Table::SessionKeys];
+/// Tables in which rows have lifetimes: how sessions ended, the keys of those whose payloads stay, and erasures
+/// that came to nothing.
+const PASSING: [Table; 3] = [Table::Ended, Table::Erasures, Table::SessionKeys];
 
 /// Whether a row may be forgotten. Before lifetimes were written in front, those of [`Table::Ended`] stood
 /// behind the one byte of the value.

@@ -56,6 +56,8 @@ pub enum Table {
     /// Sessions that were erased, while backups of the store may still hold their keys: as the keys
     /// are called, all together.
     Erasures,
+    /// Legal holds: as the keys of the sessions are called that they are on, all together.
+    Holds,
     /// How long tenants' keys are needed: by tenant and epoch.
     KeyLives,
     /// Wrapped keys for digests in the log: by tenant and year.
@@ -108,6 +110,17 @@ impl Put {
             sync,
         }
     }
+
+    /// What takes a row away, if it is still what was there: nothing of it is left in its place, and it is as
+    /// if it had been deleted.
+    pub fn away(was: Vec<u8>, sync: Durable) -> Self {
+        Self {
+            expected: Expected::Value(was),
+            value: Vec::new(),
+            lifetime: Some(Duration::ZERO),
+            sync,
+        }
+    }
 }
 
 /// A table of rows by name.
@@ -142,11 +155,11 @@ pub trait Registry: Send + Sync {
     }
 }
 
-/// What a row is listed under: all caller keys are one group, and so are all erasures; all else goes by its tenant or its
-/// session's reference, which is what its name begins with, up to the first `/`.
+/// What a row is listed under: all caller keys are one group, and so are all erasures and all legal holds; all else goes by its
+/// tenant or its session's reference, which is what its name begins with, up to the first `/`.
 pub fn group(table: Table, name: &str) -> &str {
     match table {
-        Table::CallerKeys | Table::Erasures => "",
+        Table::CallerKeys | Table::Erasures | Table::Holds => "",
         _ => name.split_once('/').map_or(name, |(group, _)| group),
     }
 }

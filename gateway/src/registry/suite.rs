@@ -15,6 +15,7 @@ fn was(value: &[u8]) -> Expected {
 /// Runs everything; `advance` makes time go by for the backend.
 pub(crate) async fn run(registry: &dyn Registry, advance: &(dyn Fn(Duration) + Sync)) {
     writes_only_what_is_expected(registry).await;
+    takes_away_only_what_was_there(registry).await;
     one_of_many_wins(registry).await;
     lists_groups_in_order(registry).await;
     lifetimes_end(registry, advance).await;
@@ -42,6 +43,27 @@ async fn writes_only_what_is_expected(registry: &dyn Registry) {
     assert!(!registry.delete(table, name, Durable::Now).await.unwrap());
     assert!(registry.get(table, name).await.unwrap().is_none());
     assert!(!try_put(put(was(second), first)).await.unwrap());
+}
+
+async fn takes_away_only_what_was_there(registry: &dyn Registry) {
+    let table = Table::SessionKeys;
+    for name in ["s_away/t/1", "s_away/t/2"] {
+        let put = put(Expected::Absent, name.as_bytes());
+        assert!(registry.put_if(table, name, put).await.unwrap());
+    }
+    let away = async |was: &[u8]| {
+        let put = Put::away(was.to_vec(), Durable::Now);
+        registry.put_if(table, "s_away/t/1", put).await.unwrap()
+    };
+    assert!(!away(b"another").await);
+    assert!(registry.get(table, "s_away/t/1").await.unwrap().is_some());
+    assert!(away(b"s_away/t/1").await);
+    assert!(!away(b"s_away/t/1").await && !away(b"").await);
+    assert!(registry.get(table, "s_away/t/1").await.unwrap().is_none());
+    let left = registry.list(table, "s_away").await.unwrap();
+    assert_eq!(left, [("s_away/t/2".to_owned(), b"s_away/t/2".to_vec())]);
+    let deleted = registry.delete(table, "s_away/t/1", Durable::Now);
+    assert!(!deleted.await.unwrap());
 }
 
 async fn one_of_many_wins(registry: &dyn Registry) {

@@ -14,7 +14,7 @@ use super::accept;
 use super::listeners::Listeners;
 use super::tls::Front;
 use crate::admin::{Desk, Files, Office, Socket, StoreCondition};
-use crate::audit::{Book, ConfigSnapshot, PolicyLoad};
+use crate::audit::{Book, ConfigSnapshot, PolicyLoad, PolicyText};
 use crate::auth::{Authenticator, CallerKeys, DenialLog, Denials, NewCaller};
 use crate::config::Config;
 use crate::pipeline::{Digests, Gateway};
@@ -288,7 +288,7 @@ async fn digests(config: &Config) -> Result<Digests, StartError> {
     Ok(Digests {
         build: program,
         config: sha256(&[canonical(config).as_bytes()]),
-        policy: sha256(&[redaction.policies.base().canonical().as_bytes()]),
+        policy: redaction.digest(),
         rules: sha256(&[redaction.engine.fingerprint().as_bytes()]),
     })
 }
@@ -339,7 +339,14 @@ async fn declare(book: &Book, config: &Config, digests: Digests) -> Result<(), S
         policy: digests.policy,
         rules: Some(digests.rules),
     };
-    for event in [snapshot.build(), policy.build()] {
+    let shown = config.redaction.policies.base().withheld();
+    let shown = toml::to_string(&shown).map_err(StartError::of("policy"))?;
+    let shown = PolicyText::parts(digests.policy, &shown);
+    let events = [snapshot.build(), policy.build()];
+    for event in events
+        .into_iter()
+        .chain(shown.iter().map(PolicyText::build))
+    {
         let event = event.map_err(StartError::of("ledger"))?;
         book.declare(event)
             .await

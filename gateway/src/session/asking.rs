@@ -4,18 +4,23 @@
 //! So a question that has been put is heard to its end by a task, though its turn be gone meanwhile, and
 //! a lease that comes of it then is given back.
 
-use std::{future::Future, sync::Arc};
+use std::{future::Future, sync::Arc, time::Duration};
 
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, time::Instant};
 use tokio_util::task::TaskTracker;
 
 use super::{
-    Sessions,
+    Sessions, Shared,
     in_line::Outside,
     queue::Place,
     store::{Acquired, SharedStore, StoreError},
     turn::Location,
 };
+
+/// How long to wait before a store that gave no answer is asked again: at first, and at most.
+const ASK_AGAIN: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
+/// So many sessions' leases are asked about at one time; those of others end by themselves.
+const MOST_DOUBTED: usize = 1024;
 
 impl Sessions {
     /// The line in which turns stand that may wait; there is none where no other process is.
@@ -103,14 +108,69 @@ impl Sessions {
             tracker: shared.errands.clone(),
             acquired: None,
         };
+        let (sessions, doubted) = (self.clone(), location.clone());
         let asking = shared.errands.spawn(async move {
-            unclaimed.acquired = Some(asking.await?);
+            match asking.await {
+                Ok(acquired) => unclaimed.acquired = Some(acquired),
+                Err(error) => {
+                    // It may have been given all the same.
+                    sessions.doubt(doubted);
+                    return Err(error);
+                }
+            }
             drop(turn);
             Ok(unclaimed)
         });
         let asked = asking.await;
         let asked = asked.unwrap_or_else(|error| Err(StoreError::Unavailable(Box::new(error))));
         Ok(asked?.acquired.take().unwrap_or(Acquired::Busy))
+    }
+}
+
+impl Sessions {
+    /// Sees to it that a lease is freed that this process may hold without knowing.
+    fn doubt(&self, location: Location) {
+        let mut doubted = self.shared.doubted.lock();
+        if doubted.len() >= MOST_DOUBTED || !doubted.insert(location.name.clone()) {
+            return;
+        }
+        let sessions = self.clone();
+        self.shared.errands.spawn(async move {
+            sessions.give_back(&location).await;
+            sessions.shared.doubted.lock().remove(&location.name);
+        });
+    }
+
+    /// Frees it once the store answers: who holds a lease gets it once more. Where another turn of this process
+    /// comes first, that one does.
+    async fn give_back(&self, location: &Location) {
+        let Shared {
+            store,
+            holder,
+            limits,
+            queue,
+            errands,
+            ..
+        } = &*self.shared;
+        // After that it is nobody's.
+        let until = Instant::now() + limits.lease;
+        let mut pause = ASK_AGAIN.0;
+        while Instant::now() < until && !errands.is_closed() {
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(ASK_AGAIN.1);
+            let Some(_place) = queue.wait(&location.name, Duration::ZERO).await else {
+                return;
+            };
+            match store.acquire(&location.name, *holder, limits.lease).await {
+                Ok(Acquired::Held { fence, .. } | Acquired::Expired { fence, .. }) => {
+                    if store.free(&location.name, fence).await.is_ok() {
+                        return;
+                    }
+                }
+                Ok(Acquired::Busy | Acquired::Full | Acquired::Missing) => return,
+                Err(_) => {}
+            }
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use super::{
     Absence, SessionError, SessionState, SessionView, Sessions, Shared,
     begin::{is_reference, subject},
     find::view,
+    key_row::KeyRow,
     queue::{Patience, Place},
     store::{Acquired, Durable},
     turn::{Head, Location, Turn},
@@ -89,9 +90,9 @@ impl Sessions {
         Ok(view(&location, &loaded))
     }
 
-    /// Ends a session for an operator: [`SessionEnding::Revoked`] or [`SessionEnding::Erased`]. Both destroy its
-    /// state; an erased one's key is destroyed in any case, also that of a session which has ended, or
-    /// whose state is damaged.
+    /// Ends a session for an operator, `by` whom, as the system knows: [`SessionEnding::Revoked`] or
+    /// [`SessionEnding::Erased`]. Both destroy its state; an erased one's key is destroyed too, also that of a
+    /// session which has ended, or whose state is damaged, but not that of one on hold.
     ///
     /// The key's row is gone when this returns. The embedded database may keep the old page in
     /// its file until it uses it again; it can be read there with the root key only.
@@ -99,20 +100,13 @@ impl Sessions {
         &self,
         reference: &str,
         ending: SessionEnding,
+        by: &str,
     ) -> Result<(), SessionError> {
-        let location = match self.find(reference).await {
-            Err(SessionError::NotFound(_)) if ending == SessionEnding::Erased => {
-                return self.erase_ended(reference).await;
-            }
-            found => found?,
-        };
-        let wait = self.shared.limits.wait;
-        match self.end(location.clone(), ending, wait).await {
-            Err(SessionError::Damaged | SessionError::Newer) if ending == SessionEnding::Erased => {
-                self.erase_unread(&location).await
-            }
-            done => done,
+        if ending == SessionEnding::Erased {
+            return self.erase(reference, by).await;
         }
+        let location = self.find(reference).await?;
+        self.end(location, ending, self.shared.limits.wait).await
     }
 
     /// Ends every session that is past its end, and forgets how sessions ended that nobody can ask
@@ -184,11 +178,16 @@ impl Sessions {
             }
             Acquired::Busy | Acquired::Full => return Err(SessionError::Busy),
         };
+        let may_end = match ending {
+            SessionEnding::Erased => self.must_not_be_on_hold(&location).await,
+            _ => Ok(()),
+        };
         // Without its key there is no state to read, and nothing more to say in its chain; nor is
         // there if the store has lost a part of it.
         let readable = loaded.filter(|loaded| !loaded.set_aside);
         let mut version = row.version;
         let written = async {
+            may_end?;
             let Some(loaded) = readable else {
                 return match ending {
                     SessionEnding::Erased => self.record_erasure(&location).await,
@@ -211,7 +210,7 @@ impl Sessions {
             return Err(error);
         }
         self.mark_ended(&location, ending).await?;
-        self.retire_key(&location, ending).await?;
+        let is_kept = self.retire_key(&location, ending).await?;
         let removed = shared.store.remove(&location.name, fence, version);
         removed.await?;
         // Nobody can open them any more, so what is left of them is only room.
@@ -220,7 +219,12 @@ impl Sessions {
             tracing::warn!(session, %error, "parts of an ended session are left behind");
         }
         shared.chains.forget(&location.name);
-        Ok(())
+        match ending {
+            // Its hold may have been released while it was there.
+            _ if !is_kept => Ok(()),
+            SessionEnding::Erased => self.must_not_be_on_hold(&location).await,
+            _ => self.retire_key(&location, ending).await.map(drop),
+        }
     }
 
     /// Turns of this process are waited for in any case; who does not wait for others has no place in the
@@ -291,11 +295,24 @@ impl Sessions {
         Ok(next)
     }
 
+    /// Destroys the key of a session, unless a legal hold is on it.
     pub(super) async fn destroy_key(&self, location: &Location) -> Result<(), SessionError> {
-        self.shared
-            .registry
-            .delete(Table::SessionKeys, &location.name, Durable::Now)
-            .await?;
+        // Whatever changes the row meanwhile may put it on hold.
+        while let Some(row) = self.wrapped(location).await? {
+            if KeyRow::parse(&row).on_hold {
+                self.must_not_be_on_hold(location).await?;
+                // It was released just now.
+                continue;
+            }
+            let (registry, put) = (&self.shared.registry, Put::away(row, Durable::Now));
+            let put = registry.put_if(Table::SessionKeys, &location.name, put);
+            if put.await? {
+                // Nothing is left of it but its name, and that goes too.
+                let (table, name) = (Table::SessionKeys, &location.name);
+                registry.delete(table, name, Durable::Soon).await?;
+                break;
+            }
+        }
         Ok(())
     }
 
@@ -331,7 +348,7 @@ impl Sessions {
     }
 
     /// The session with a reference, whoever's it is.
-    async fn find(&self, reference: &str) -> Result<Location, SessionError> {
+    pub(super) async fn find(&self, reference: &str) -> Result<Location, SessionError> {
         if !is_reference(reference) {
             return Err(SessionError::NotFound(Absence::Malformed));
         }

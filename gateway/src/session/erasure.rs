@@ -1,76 +1,178 @@
-//! The end of an erasure. A destroyed key may come back out of a backup of the store for as long as that
+//! Erasures, from when they are asked for to their end. A destroyed key may come back out of a backup of the store for as long as that
 //! can be put back; when it cannot any more, the log says so with `session.erase.final`.
 
 use std::time::Duration;
 
 use super::{SessionError, Sessions, begin::subject, store::Durable, turn::Location};
 use crate::{
-    audit::ErasedForGood,
+    audit::{ErasedForGood, SessionEnding},
     clock::later,
     registry::{Expected, Put, Table},
 };
 
-/// Who has begun to say it, and has not said it after so long, is dead: another says it.
+/// Who has begun with it, and is not done after so long, is dead: another does it.
 const CLAIM: Duration = Duration::from_secs(600);
+/// Who goes on with what a process left undone, in records.
+const GATEWAY: &str = "gateway";
 
 /// What is remembered of an erasure: times in microseconds since 1970 (UTC), as 64 bits, big-endian.
-struct Erasure {
-    /// When its key was destroyed.
-    since_us: i64,
-    /// When somebody began to say that it is final.
-    claimed_us: Option<i64>,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Erasure {
+    /// It was asked for then: `time ‖ a`. The key may be there, and the log may not say so yet.
+    Asked(i64),
+    /// The key was destroyed then: `time`.
+    Destroyed(i64),
+    /// The same, and then somebody began to say that it is final: `time ‖ time`.
+    Claimed(i64, i64),
 }
+
+/// Stands behind the time at which an erasure was asked for.
+const ASKED: u8 = b'a';
 
 impl Erasure {
     fn parse(row: &[u8]) -> Option<Self> {
-        let (since, claimed) = row.split_first_chunk()?;
-        let claimed_us = match claimed {
-            [] => None,
-            claimed => Some(i64::from_be_bytes(claimed.try_into().ok()?)),
-        };
-        Some(Self {
-            since_us: i64::from_be_bytes(*since),
-            claimed_us,
-        })
-    }
-
-    fn row(&self) -> Vec<u8> {
-        let times = [Some(self.since_us), self.claimed_us];
-        let times = times.into_iter().flatten();
-        times.flat_map(i64::to_be_bytes).collect()
-    }
-
-    /// Whether it is to be said at `now_us`, and nobody is at it.
-    fn is_due(&self, window: Duration, now_us: i64) -> bool {
-        let claimed = |at_us| later(at_us, CLAIM) > now_us;
-        later(self.since_us, window) <= now_us && !self.claimed_us.is_some_and(claimed)
-    }
-}
-
-impl Sessions {
-    /// Destroys the key of a session whose erasure is in the log. That is remembered first, so that a sweep
-    /// destroys it if this process dies in between.
-    pub(super) async fn erase_key(&self, location: &Location) -> Result<(), SessionError> {
-        let registry = &self.shared.registry;
-        let now = Erasure {
-            since_us: self.shared.clock.utc_us(),
-            claimed_us: None,
-        };
-        loop {
-            let there = registry.get(Table::Erasures, &location.name).await?;
-            // A key that was put back is erased anew, and its days begin anew.
-            let expected = there.map_or(Expected::Absent, Expected::Value);
-            let put = Put::new(expected, now.row(), Durable::Now);
-            if registry
-                .put_if(Table::Erasures, &location.name, put)
-                .await?
-            {
-                return self.destroy_key(location).await;
+        let (time, rest) = row.split_first_chunk()?;
+        let time = i64::from_be_bytes(*time);
+        match rest {
+            [] => Some(Self::Destroyed(time)),
+            [ASKED] => Some(Self::Asked(time)),
+            claimed => {
+                let claimed = claimed.try_into().ok()?;
+                Some(Self::Claimed(time, i64::from_be_bytes(claimed)))
             }
         }
     }
 
-    /// Says of each erasure that is final now that it is. Once an hour is often enough.
+    fn row(self) -> Vec<u8> {
+        let (time, rest) = match self {
+            Self::Asked(time) => (time, vec![ASKED]),
+            Self::Destroyed(time) => (time, Vec::new()),
+            Self::Claimed(time, claimed) => (time, claimed.to_be_bytes().to_vec()),
+        };
+        [time.to_be_bytes().to_vec(), rest].concat()
+    }
+}
+
+/// What is to be done about an erasure.
+#[derive(Debug, PartialEq, Eq)]
+enum Due {
+    /// Nothing yet, or another is at it.
+    Nothing,
+    /// To go on with it: whoever was asked has died.
+    Erasing,
+    /// To say that it is final; the key was destroyed then.
+    Saying(i64),
+}
+
+impl Erasure {
+    fn due(self, window: Duration, now_us: i64) -> Due {
+        let at_it = |since_us| later(since_us, CLAIM) > now_us;
+        match self {
+            Self::Asked(asked_us) if !at_it(asked_us) => Due::Erasing,
+            Self::Claimed(_, claimed_us) if at_it(claimed_us) => Due::Nothing,
+            Self::Destroyed(since_us) | Self::Claimed(since_us, _)
+                if later(since_us, window) <= now_us =>
+            {
+                Due::Saying(since_us)
+            }
+            _ => Due::Nothing,
+        }
+    }
+}
+
+impl Sessions {
+    /// Destroys the key of a session, and its state, for an operator. That is remembered before anything is done
+    /// or said, so that whoever comes after a crash goes on with it.
+    pub(super) async fn erase(&self, reference: &str, by: &str) -> Result<(), SessionError> {
+        let location = match self.find(reference).await {
+            Err(SessionError::NotFound(absence)) => {
+                let key = self.key_of(reference).await?;
+                key.ok_or(SessionError::NotFound(absence))?.0
+            }
+            found => found?,
+        };
+        if self.is_on_hold(&location).await? {
+            return Err(self.refuse_erasure(&location, by).await);
+        }
+        let asked = Erasure::Asked(self.shared.clock.utc_us());
+        let before = self.note(&location, asked).await?;
+        let erased = self.erase_now(&location).await;
+        match erased {
+            Err(SessionError::OnHold(_)) => {
+                self.take_back(&location, asked, before).await?;
+                Err(self.refuse_erasure(&location, by).await)
+            }
+            // Nothing was done.
+            Err(SessionError::Busy | SessionError::Conflict | SessionError::Interrupted) => {
+                self.take_back(&location, asked, before).await?;
+                erased
+            }
+            erased => erased,
+        }
+    }
+
+    async fn erase_now(&self, location: &Location) -> Result<(), SessionError> {
+        let wait = self.shared.limits.wait;
+        let ended = self.end(location.clone(), SessionEnding::Erased, wait);
+        match ended.await {
+            // It has ended, or cannot be read: its key is all that is left to be destroyed.
+            Err(SessionError::Damaged | SessionError::Newer | SessionError::NotFound(_)) => {
+                self.erase_unread(location).await
+            }
+            ended => ended,
+        }
+    }
+
+    /// Notes an erasure, whatever was noted before; says what that was. A key that was put back is erased
+    /// anew, and its days begin anew.
+    async fn note(
+        &self,
+        location: &Location,
+        erasure: Erasure,
+    ) -> Result<Option<Vec<u8>>, SessionError> {
+        let registry = &self.shared.registry;
+        loop {
+            let there = registry.get(Table::Erasures, &location.name).await?;
+            let expected = there.clone().map_or(Expected::Absent, Expected::Value);
+            let put = Put::new(expected, erasure.row(), Durable::Now);
+            if registry
+                .put_if(Table::Erasures, &location.name, put)
+                .await?
+            {
+                return Ok(there);
+            }
+        }
+    }
+
+    /// Notes what was noted before, for an erasure that came to nothing.
+    async fn take_back(
+        &self,
+        location: &Location,
+        own: Erasure,
+        before: Option<Vec<u8>>,
+    ) -> Result<(), SessionError> {
+        let put = match before {
+            Some(before) => Put::new(Expected::Value(own.row()), before, Durable::Now),
+            None => Put::away(own.row(), Durable::Now),
+        };
+        let registry = &self.shared.registry;
+        // Whoever else erases it has noted that.
+        let _was_own = registry
+            .put_if(Table::Erasures, &location.name, put)
+            .await?;
+        Ok(())
+    }
+
+    /// Destroys the key of a session whose erasure is in the log. That is remembered first, so that a sweep
+    /// destroys it if this process dies in between.
+    pub(super) async fn erase_key(&self, location: &Location) -> Result<(), SessionError> {
+        let destroyed = Erasure::Destroyed(self.shared.clock.utc_us());
+        self.note(location, destroyed).await?;
+        self.destroy_key(location).await
+    }
+
+    /// Goes on with every erasure that a process left undone, and says of each that is final now that it is.
+    /// Once an hour is often enough.
     ///
     /// # Errors
     /// The registry did not tell which there are. What fails for one of them is tried again next time.
@@ -82,7 +184,7 @@ impl Sessions {
                 tracing::warn!("what is remembered of an erasure is damaged");
                 continue;
             };
-            let concluded = self.conclude_erasure(&location, erasure, row).await;
+            let concluded = self.conclude_erasure(&location, erasure).await;
             if let Err(error) = concluded {
                 let session = location.reference.as_str();
                 tracing::warn!(session, %error, "an erasure is not concluded");
@@ -95,28 +197,43 @@ impl Sessions {
         &self,
         location: &Location,
         erasure: Erasure,
-        row: Vec<u8>,
     ) -> Result<(), SessionError> {
-        let (registry, now_us) = (&self.shared.registry, self.shared.clock.utc_us());
-        let key = registry.get(Table::SessionKeys, &location.name).await?;
-        if key.is_some() {
+        let is_asked = matches!(erasure, Erasure::Asked(_));
+        if !is_asked && self.wrapped(location).await?.is_some() {
             // Its process died before it destroyed it, or the row was put back.
             return self.erase_key(location).await;
         }
-        if !erasure.is_due(self.shared.limits.recovery, now_us) {
-            return Ok(());
+        let now_us = self.shared.clock.utc_us();
+        match erasure.due(self.shared.limits.recovery, now_us) {
+            Due::Nothing => Ok(()),
+            Due::Erasing => match self.erase_now(location).await {
+                Err(SessionError::OnHold(_)) => {
+                    self.take_back(location, erasure, None).await?;
+                    Err(self.refuse_erasure(location, GATEWAY).await)
+                }
+                erased => erased,
+            },
+            Due::Saying(since_us) => {
+                let claimed = Erasure::Claimed(since_us, now_us).row();
+                // Whoever has erased it anew since, or says it, has changed the row.
+                let put = Put::new(Expected::Value(erasure.row()), claimed, Durable::Now);
+                self.say_final_once(location, since_us, put).await
+            }
         }
-        let claimed = Erasure {
-            claimed_us: Some(now_us),
-            ..erasure
-        };
-        // Whoever has erased it anew since, or says it, has changed the row.
-        let put = Put::new(Expected::Value(row), claimed.row(), Durable::Now);
+    }
+
+    async fn say_final_once(
+        &self,
+        location: &Location,
+        since_us: i64,
+        claim: Put,
+    ) -> Result<(), SessionError> {
+        let registry = &self.shared.registry;
         if registry
-            .put_if(Table::Erasures, &location.name, put)
+            .put_if(Table::Erasures, &location.name, claim)
             .await?
         {
-            self.say_final(location, erasure.since_us).await?;
+            self.say_final(location, since_us).await?;
             registry
                 .delete(Table::Erasures, &location.name, Durable::Now)
                 .await?;
@@ -143,28 +260,36 @@ mod tests {
 
     #[test]
     fn what_is_remembered_can_be_read_again() {
-        for claimed_us in [None, Some(7)] {
-            let row = Erasure {
-                since_us: -5,
-                claimed_us,
-            }
-            .row();
-            let read = Erasure::parse(&row).unwrap();
-            assert_eq!((read.since_us, read.claimed_us), (-5, claimed_us));
-            assert!(Erasure::parse(&row[1..]).is_none());
+        let forms = [
+            Erasure::Asked(-5),
+            Erasure::Destroyed(-5),
+            Erasure::Claimed(-5, 7),
+        ];
+        for erasure in forms {
+            let row = erasure.row();
+            assert_eq!(Erasure::parse(&row), Some(erasure));
+            assert!(Erasure::parse(&row[..7]).is_none());
+            assert!(Erasure::parse(&[&row[..], &[0]].concat()).is_none());
         }
     }
 
     #[test]
     fn it_is_due_after_the_window_and_again_after_a_claim_that_came_to_nothing() {
         let window = Duration::from_micros(100);
-        let open = |claimed_us| Erasure {
-            since_us: 1_000,
-            claimed_us,
-        };
-        assert!(!open(None).is_due(window, 1_099));
-        assert!(open(None).is_due(window, 1_100));
-        assert!(!open(Some(1_100)).is_due(window, 600_001_099));
-        assert!(open(Some(1_100)).is_due(window, 600_001_100));
+        let due = |erasure: Erasure, now_us| erasure.due(window, now_us);
+        let destroyed = Erasure::Destroyed(1_000);
+        assert_eq!(due(destroyed, 1_099), Due::Nothing);
+        assert_eq!(due(destroyed, 1_100), Due::Saying(1_000));
+        let claimed = Erasure::Claimed(1_000, 1_100);
+        assert_eq!(due(claimed, 600_001_099), Due::Nothing);
+        assert_eq!(due(claimed, 600_001_100), Due::Saying(1_000));
+    }
+
+    #[test]
+    fn one_that_was_asked_for_is_left_to_its_process_for_a_while() {
+        let asked = Erasure::Asked(1_000);
+        let due = |now_us| asked.due(Duration::ZERO, now_us);
+        assert_eq!(due(600_000_999), Due::Nothing);
+        assert_eq!(due(600_001_000), Due::Erasing);
     }
 }

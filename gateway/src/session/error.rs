@@ -2,7 +2,7 @@
 
 use gatehouse_envelope::{keys::KeyError, seal::SealError};
 
-use super::store::StoreError;
+use super::{hold::Hold, store::StoreError};
 use crate::registry::{KeyringError, RegistryError};
 
 /// Why a session was not opened, used or ended.
@@ -33,6 +33,12 @@ pub enum SessionError {
     /// There is no such session for this caller. Why is for the log alone.
     #[error("no such session")]
     NotFound(Absence),
+    /// No legal hold is on it.
+    #[error("the session is not on hold")]
+    NotOnHold,
+    /// A legal hold is on it, so its key is not destroyed.
+    #[error("the session is on hold: {}", .0.reason)]
+    OnHold(Hold),
     /// The store has lost a part of this session, whose reference this is. It is not gone on with.
     #[error("the store has lost a part of this session")]
     RolledBack(String),

@@ -1,6 +1,8 @@
 //! The keys of ended sessions, for as long as payloads that are sealed under them stay; and what of a
 //! session's key an auditor may be given.
 
+use std::time::Duration;
+
 use gatehouse_envelope::secret::Secret;
 
 use super::{
@@ -52,17 +54,8 @@ impl Sessions {
         }))
     }
 
-    /// Destroys the key of a session that has ended: what was sealed under it stays unreadable. The record
-    /// of it stands outside of the session's chain, which has ended too.
-    pub(super) async fn erase_ended(&self, reference: &str) -> Result<(), SessionError> {
-        let Some((location, _)) = self.key_of(reference).await? else {
-            // Says how it ended, if that is known.
-            return Err(SessionError::NotFound(self.ended_how(reference).await?));
-        };
-        self.erase_unread(&location).await
-    }
-
-    /// Destroys the key of a session in whose chain nothing more can be said.
+    /// Destroys the key of a session in whose chain nothing more can be said: what was sealed under it
+    /// stays unreadable.
     pub(super) async fn erase_unread(&self, location: &Location) -> Result<(), SessionError> {
         self.record_erasure(location).await?;
         self.erase_key(location).await
@@ -79,18 +72,28 @@ impl Sessions {
         written.map_err(|_| SessionError::Log)
     }
 
-    /// What becomes of the key of a session that ends now.
+    /// What becomes of the key of a session that ends now. Says whether it stays because of a legal hold.
     pub(super) async fn retire_key(
         &self,
         location: &Location,
         ending: SessionEnding,
-    ) -> Result<(), SessionError> {
-        if ending == SessionEnding::Erased {
-            return self.erase_key(location).await;
-        }
-        let Some(lifetime) = self.shared.limits.keep_keys else {
-            return self.destroy_key(location).await;
+    ) -> Result<bool, SessionError> {
+        let kept = match (ending, self.shared.limits.keep_keys) {
+            (SessionEnding::Erased, _) => self.erase_key(location).await,
+            (_, None) => self.destroy_key(location).await,
+            (_, Some(lifetime)) => return self.keep_key(location, lifetime).await,
         };
+        match kept {
+            Err(SessionError::OnHold(_)) => Ok(true),
+            destroyed => destroyed.map(|()| false),
+        }
+    }
+
+    async fn keep_key(
+        &self,
+        location: &Location,
+        lifetime: Duration,
+    ) -> Result<bool, SessionError> {
         let registry = &self.shared.registry;
         // It may be wrapped anew, or set aside, meanwhile.
         while let Some(row) = registry.get(Table::SessionKeys, &location.name).await? {
@@ -98,24 +101,28 @@ impl Sessions {
             // now. Without that key it stays as it is.
             let keys = self.shared.keyring.tenant(&location.tenant).await.ok();
             let newer = keys.and_then(|keys| adopted(&keys, location, &row).ok());
+            let on_hold = KeyRow::parse(&row).on_hold;
             let put = Put {
                 value: newer.flatten().unwrap_or_else(|| row.clone()),
                 expected: Expected::Value(row),
-                lifetime: Some(lifetime),
+                lifetime: (!on_hold).then_some(lifetime),
                 sync: Durable::Now,
             };
             if registry
                 .put_if(Table::SessionKeys, &location.name, put)
                 .await?
             {
-                break;
+                return Ok(on_hold);
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Where the key of a session is, and its row.
-    async fn key_of(&self, reference: &str) -> Result<Option<(Location, Vec<u8>)>, SessionError> {
+    pub(super) async fn key_of(
+        &self,
+        reference: &str,
+    ) -> Result<Option<(Location, Vec<u8>)>, SessionError> {
         if !is_reference(reference) {
             return Err(SessionError::NotFound(Absence::Malformed));
         }

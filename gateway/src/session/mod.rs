@@ -15,6 +15,7 @@ mod erasure;
 mod error;
 mod find;
 mod framing;
+mod hold;
 mod in_line;
 pub mod index;
 mod journal;
@@ -40,7 +41,7 @@ mod take;
 mod turn;
 pub mod typed;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::HashSet, path::PathBuf, sync::Arc, time::Duration};
 
 use gatehouse_envelope::{
     keys::KeyError,
@@ -49,7 +50,7 @@ use gatehouse_envelope::{
     secret::{Secret, equal},
 };
 use parking_lot::Mutex;
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use crate::audit::{Link, SessionEnding};
 pub use begin::is_reference;
@@ -58,6 +59,7 @@ pub use end::Swept;
 pub use error::{Absence, SessionError};
 pub use find::SessionView;
 pub use framing::{Fate, Funds, Late, Unadmitted};
+pub use hold::Hold;
 pub use journal::Journal;
 pub use kept_key::PayloadGrant;
 pub use outbox::Offer;
@@ -163,6 +165,8 @@ struct Shared {
     outbox: Outbox,
     /// What is still to be said to the store for turns that are gone.
     errands: TaskTracker,
+    /// Sessions whose leases this process may hold without knowing, by name.
+    doubted: Mutex<HashSet<String>>,
     /// What dead processes left in the outbox, until it has been looked at.
     left: Mutex<Vec<Written>>,
 }
@@ -178,6 +182,8 @@ impl Shared {
 #[derive(Clone)]
 pub struct Sessions {
     shared: Arc<Shared>,
+    /// Ends the waiting for other turns.
+    gone: CancellationToken,
 }
 
 /// A session that was just opened.
@@ -205,6 +211,7 @@ impl Sessions {
             owners: Owners::default(),
             outbox,
             errands: TaskTracker::new(),
+            doubted: Mutex::default(),
             left: Mutex::new(left),
             store: parts.store,
             registry: parts.registry,
@@ -224,7 +231,17 @@ impl Sessions {
         };
         Ok(Self {
             shared: Arc::new(shared),
+            gone: CancellationToken::new(),
         })
+    }
+
+    /// The same sessions for one caller, whose turns do not wait for others any more once it is `gone`.
+    #[must_use]
+    pub fn until(&self, gone: CancellationToken) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            gone,
+        }
     }
 
     /// Opens a session for a caller. It is in the store and in the log when this returns.

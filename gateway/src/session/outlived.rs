@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{SessionError, Sessions, turn::Location};
+use super::{SessionError, Sessions, key_row::KeyRow, turn::Location};
 use crate::{
     audit::Event,
     registry::{Outlived, rotates},
@@ -25,6 +25,10 @@ impl Sessions {
         }
         let keyring = &self.shared.keyring;
         for Outlived { epoch, is_over } in keyring.outlived(tenant, self.longest()).await? {
+            if self.is_held_by(tenant, epoch).await? {
+                tracing::warn!(tenant, epoch, "keys on hold are left under an earlier key");
+                continue;
+            }
             if self.is_named_by(tenant, epoch).await? {
                 // Nobody swept for days, or its end is later than was known.
                 tracing::warn!(tenant, epoch, "sessions are left that an earlier key names");
@@ -55,6 +59,23 @@ impl Sessions {
         let limits = &self.shared.limits;
         let kept = limits.keep_keys.unwrap_or_default();
         limits.absolute.saturating_add(kept)
+    }
+
+    /// Whether the key of a session on hold is still under this one, which outlives whatever else there is. It
+    /// is wrapped anew first, if it can be.
+    async fn is_held_by(&self, tenant: &str, epoch: u32) -> Result<bool, SessionError> {
+        for (location, _) in self.holds_by_place().await? {
+            if location.tenant != tenant {
+                continue;
+            }
+            self.rewrap_one(&location).await?;
+            let row = self.wrapped(&location).await?;
+            let under = |row: Vec<u8>| KeyRow::parse(&row).epoch.unwrap_or(location.epoch);
+            if row.map(under) == Some(epoch) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether there is a session that is found by this key.

@@ -37,6 +37,12 @@ impl Sessions {
             next: from,
             ..RewrappedSessions::default()
         };
+        if rewrapped.next.is_none() {
+            // They may have ended long ago.
+            for (location, _) in self.holds_by_place().await? {
+                self.count_rewrapped(&location, &mut rewrapped).await;
+            }
+        }
         loop {
             let from = rewrapped.next.take();
             let page = self.shared.store.list("", from.as_deref(), PAGE).await?;
@@ -44,15 +50,7 @@ impl Sessions {
                 let Some(location) = Location::parse(&name) else {
                     continue;
                 };
-                match self.rewrap_one(&location).await {
-                    Ok(true) => rewrapped.done += 1,
-                    Ok(false) => {}
-                    Err(error) => {
-                        let session = location.reference.as_str();
-                        tracing::warn!(session, %error, "a session's key is not wrapped anew");
-                        rewrapped.failed += 1;
-                    }
-                }
+                self.count_rewrapped(&location, &mut rewrapped).await;
             }
             rewrapped.next = page.next;
             if rewrapped.next.is_none() || Instant::now() >= deadline {
@@ -61,8 +59,20 @@ impl Sessions {
         }
     }
 
+    async fn count_rewrapped(&self, location: &Location, rewrapped: &mut RewrappedSessions) {
+        match self.rewrap_one(location).await {
+            Ok(true) => rewrapped.done += 1,
+            Ok(false) => {}
+            Err(error) => {
+                let session = location.reference.as_str();
+                tracing::warn!(session, %error, "a session's key is not wrapped anew");
+                rewrapped.failed += 1;
+            }
+        }
+    }
+
     /// Whether it had to be done, and was.
-    async fn rewrap_one(&self, location: &Location) -> Result<bool, SessionError> {
+    pub(super) async fn rewrap_one(&self, location: &Location) -> Result<bool, SessionError> {
         let keys = self.shared.keyring.tenant(&location.tenant).await?;
         let registry = &self.shared.registry;
         loop {

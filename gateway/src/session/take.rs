@@ -138,11 +138,14 @@ impl Sessions {
             Patience::Interrupts(_) | Patience::Waits(_) => None,
         };
         let queue = &self.shared.queue;
-        let place = queue.enter(&location.name, patience, outside).await;
-        place.map_err(|turned| match turned {
-            Turned::Away => SessionError::Busy,
-            Turned::Aside => SessionError::Interrupted,
-        })
+        let entering = queue.enter(&location.name, patience, outside);
+        let place = self.gone.run_until_cancelled(entering).await;
+        place
+            .unwrap_or(Err(Turned::Away))
+            .map_err(|turned| match turned {
+                Turned::Away => SessionError::Busy,
+                Turned::Aside => SessionError::Interrupted,
+            })
     }
 
     /// The same for what never interrupts a turn, whatever turns do among themselves.
@@ -233,7 +236,7 @@ impl Sessions {
         }
     }
 
-    /// Asks for the lease until it can be had, or it is late: [`Acquired::Busy`]. Says since when it is held
+    /// Asks for the lease until it can be had, or it is late, or the caller is gone: [`Acquired::Busy`]. Says since when it is held
     /// at the latest.
     pub(super) async fn acquire_by(
         &self,
@@ -245,14 +248,15 @@ impl Sessions {
         loop {
             let leased = Instant::now();
             let acquired = self.ask(location, place).await?;
-            let is_busy = matches!(acquired, Acquired::Busy);
-            if !is_busy || Instant::now() + pause >= deadline {
-                if is_busy {
-                    self.leave(place).await;
-                }
+            if !matches!(acquired, Acquired::Busy) {
                 return Ok((acquired, leased));
             }
-            tokio::time::sleep(pause).await;
+            let waits = Instant::now() + pause < deadline;
+            let waiting = self.gone.run_until_cancelled(tokio::time::sleep(pause));
+            if !waits || waiting.await.is_none() {
+                self.leave(place).await;
+                return Ok((acquired, leased));
+            }
             pause = (pause * 2).min(ASK_AGAIN.1);
         }
     }

@@ -29,7 +29,9 @@ CREATE TABLE records (
   prompt_n BIGINT, prompt_system_h TEXT, prompt_tools_h TEXT, prompt_rest_h TEXT,
   unstored TEXT, export_what TEXT, export_by TEXT, export_name TEXT, export_purpose TEXT, export_trust TEXT,
   export_session TEXT, export_request TEXT, export_digest TEXT, export_from_us BIGINT, export_to_us BIGINT,
-  export_records BIGINT, export_sessions BIGINT, export_payloads BIGINT
+  export_records BIGINT, export_sessions BIGINT, export_payloads BIGINT,
+  part BIGINT, parts BIGINT, text TEXT,
+  hold_by TEXT, hold_reason TEXT, hold_since_us BIGINT
 );
 
 -- One row a count of a label in a record: red_found, reply_masked, reply_restored_text,

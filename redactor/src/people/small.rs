@@ -149,28 +149,51 @@ const VERBS: &[&str] = &[
     "manager",
 ];
 
-/// No word of either is longer, in bytes.
+/// No word of either is longer, in bytes: each fits into a number.
 const LONGEST: usize = 8;
+/// Places of the table, four times as many as there are words.
+const PLACES: usize = 256;
 
-/// By the five low bits of a word's first byte: the lengths of those that begin so, a bit each.
-static LENGTHS: LazyLock<[u16; 32]> = LazyLock::new(|| {
-    let mut lengths = [0; 32];
-    for word in TITLES.iter().chain(VERBS) {
-        if let Some(slot) = word.bytes().next().and_then(|b| lengths.get_mut(five(b))) {
-            *slot |= 1 << word.len();
+/// The words that lead, by their numbers, each at the first free place from its own on.
+static LEADS: LazyLock<[(u64, Led); PLACES]> = LazyLock::new(|| {
+    let mut table = [(0, Led::Nothing); PLACES];
+    let titles = TITLES.iter().map(|word| (word, Led::Title));
+    let verbs = VERBS.iter().map(|word| (word, Led::Verb));
+    for (word, led) in titles.chain(verbs) {
+        let number = number(word).unwrap_or_default();
+        let free = places(number).find(|at| table.get(*at).is_some_and(|(there, _)| *there == 0));
+        if let Some(slot) = free.and_then(|at| table.get_mut(at)) {
+            *slot = (number, led);
         }
     }
-    lengths
+    table
 });
 
-/// Whether a word may be one of them: most are not, by their first letter and length.
-fn may_lead(word: &str) -> bool {
-    let lengths = word.bytes().next().and_then(|b| LENGTHS.get(five(b)));
-    word.len() <= LONGEST && lengths.is_some_and(|lengths| lengths >> word.len() & 1 != 0)
+/// A short word's bytes as one number, which is 0 for none. No byte of it is 0, as those behind it are.
+fn number(word: &str) -> Option<u64> {
+    let mut bytes = [0; LONGEST];
+    if word.ends_with('\0') {
+        return None;
+    }
+    bytes
+        .get_mut(..word.len())?
+        .copy_from_slice(word.as_bytes());
+    Some(u64::from_le_bytes(bytes))
 }
 
-fn five(byte: u8) -> usize {
-    usize::from(byte & 0x1F)
+/// Where a word may stand in the table.
+fn places(number: u64) -> impl Iterator<Item = usize> {
+    let own = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56;
+    (0..PLACES).map(move |step| (own as usize + step) % PLACES)
+}
+
+fn leads(word: &str) -> Led {
+    let Some(number) = number(word).filter(|number| *number != 0) else {
+        return Led::Nothing;
+    };
+    let mut slots = places(number).filter_map(|at| LEADS.get(at));
+    let ends = slots.find(|(there, _)| *there == number || *there == 0);
+    ends.map_or(Led::Nothing, |(_, led)| *led)
 }
 
 fn led(text: &str, start: usize) -> Led {
@@ -181,15 +204,7 @@ fn led(text: &str, start: usize) -> Led {
     let apart = |b: &u8| matches!(b, b' ' | b'\n' | b'"' | b'(');
     let letters = head.bytes().rev().take(LONGEST + 1);
     let length = letters.take_while(|b| !apart(b)).count();
-    let Some(word) = head.get(head.len() - length..) else {
-        return Led::Nothing;
-    };
-    match word {
-        word if !may_lead(word) => Led::Nothing,
-        word if TITLES.contains(&word) => Led::Title,
-        word if VERBS.contains(&word) => Led::Verb,
-        _ => Led::Nothing,
-    }
+    head.get(head.len() - length..).map_or(Led::Nothing, leads)
 }
 
 /// Whether words of a sentence stand around, and no marks of code, paths or fields.
@@ -249,15 +264,24 @@ mod tests {
     use crate::rules::testing::{found, nothing};
 
     #[test]
-    fn words_that_lead_are_known_by_their_beginning() {
-        for word in TITLES.iter().chain(VERBS) {
-            assert!(may_lead(word), "{word}");
+    fn words_that_lead_are_known_and_no_others() {
+        for word in TITLES {
+            assert!(leads(word) == Led::Title, "{word}");
         }
-        assert!(
-            !["a", "the", "prophet", "contacted"]
-                .into_iter()
-                .any(may_lead)
-        );
+        for word in VERBS {
+            assert!(leads(word) == Led::Verb, "{word}");
+        }
+        let others = [
+            "",
+            "a",
+            "the",
+            "prophet",
+            "contacted",
+            "\0",
+            "is\0",
+            "assigned-to",
+        ];
+        assert!(others.into_iter().all(|word| leads(word) == Led::Nothing));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod check;
 mod defaults;
 mod tenants;
+mod withheld;
 
 use std::collections::{BTreeMap, BTreeSet};
 

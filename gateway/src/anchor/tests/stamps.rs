@@ -64,10 +64,11 @@ impl Bureau {
         let authority = Timestamp {
             url: format!("http://{}/tsr", server.address).parse().unwrap(),
             certificates,
+            ca: None,
             timeout: Duration::from_secs(60),
         };
         let clock = Arc::new(Set(AtomicI64::new(0)));
-        let (anchors, post) = (log.anchors.clone(), Post::new().unwrap());
+        let (anchors, post) = (log.anchors.clone(), Post::new(None).unwrap());
         let stamper = Stamper::new(Arc::new(authority), anchors, post, clock.clone());
         Self {
             stamper,

@@ -69,6 +69,7 @@ fn kind(table: Table) -> &'static str {
         Table::CallerKeys => "caller_keys",
         Table::Ended => "ended",
         Table::Erasures => "erasures",
+        Table::Holds => "holds",
         Table::KeyLives => "key_lives",
         Table::LogKeys => "log_keys",
         Table::SessionKeys => "session_keys",

@@ -58,6 +58,7 @@ impl RedisRegistry {
             Table::CallerKeys => "caller_keys",
             Table::Ended => "ended",
             Table::Erasures => "erasures",
+            Table::Holds => "holds",
             Table::KeyLives => "key_lives",
             Table::LogKeys => "log_keys",
             Table::SessionKeys => "session_keys",

@@ -41,6 +41,8 @@ pub(crate) struct Faulty {
     under_way: TaskTracker,
     /// How many turns that leave the line the store does not hear.
     deaf: AtomicUsize,
+    /// How many answers are lost to who asks for a lease.
+    lost: AtomicUsize,
 }
 
 impl Faulty {
@@ -54,6 +56,7 @@ impl Faulty {
             slow: watch::Sender::new(false),
             under_way: TaskTracker::new(),
             deaf: AtomicUsize::new(0),
+            lost: AtomicUsize::new(0),
         }
     }
 
@@ -84,6 +87,11 @@ impl Faulty {
         self.deaf.store(turns, Ordering::SeqCst);
     }
 
+    /// Whoever asks for a lease next does not get the answer, so many times.
+    pub(crate) fn lose_answers(&self, answers: usize) {
+        self.lost.store(answers, Ordering::SeqCst);
+    }
+
     /// How many such questions have not been answered.
     pub(crate) fn under_way(&self) -> usize {
         self.under_way.len()
@@ -98,7 +106,12 @@ impl Faulty {
             slow.wait_for(|is_slow| !is_slow).await.unwrap();
             asking.await
         };
-        self.under_way.spawn(arrives).await.unwrap()
+        let answer = self.under_way.spawn(arrives).await.unwrap();
+        if self.lost.load(Ordering::SeqCst) > 0 {
+            self.lost.fetch_sub(1, Ordering::SeqCst);
+            return Err(Self::down());
+        }
+        answer
     }
 
     /// What is wrong with the write at hand.

@@ -121,7 +121,7 @@ async fn without_its_key_a_session_is_gone() {
     let state = row(&house, ROWS, &name);
     house
         .sessions
-        .end_by_operator(&opened.reference, SessionEnding::Erased)
+        .end_by_operator(&opened.reference, SessionEnding::Erased, BY)
         .await
         .unwrap();
     // Whoever kept a copy of the state has nothing to open it with.

@@ -8,24 +8,12 @@ use crate::{
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-impl Pages {
-    /// What was said outside of the chains, of one kind.
-    fn outside(&self, kind: &str) -> Vec<serde_json::Value> {
-        let events = self.events.lock();
-        let all = events
-            .iter()
-            .map(|event| serde_json::from_str(event).unwrap());
-        all.filter(|event: &serde_json::Value| event["kind"] == kind && event["sid"].is_null())
-            .collect()
-    }
-}
-
 async fn erased(house: &House) -> String {
     let ann = caller("ann", "t");
     let reference = house.sessions.open(&ann).await.unwrap().reference;
     let ended = house
         .sessions
-        .end_by_operator(&reference, SessionEnding::Erased);
+        .end_by_operator(&reference, SessionEnding::Erased, BY);
     ended.await.unwrap();
     reference
 }
@@ -87,7 +75,7 @@ async fn what_a_crash_left_undone_a_sweep_does() {
     let [(name, key)] = <[_; 1]>::try_from(keys(&reference).await).unwrap();
     let ended = house
         .sessions
-        .end_by_operator(&reference, SessionEnding::Erased);
+        .end_by_operator(&reference, SessionEnding::Erased, BY);
     ended.await.unwrap();
     let put = Put::new(Expected::Absent, key, Durable::Now);
     assert!(
@@ -110,4 +98,61 @@ async fn what_a_crash_left_undone_a_sweep_does() {
         (said.len(), said[0]["since_us"].as_i64()),
         (1, Some(since_us))
     );
+}
+
+/// An erasure that was asked for is gone on with, wherever its process died: before the log had it, or before
+/// the key was destroyed.
+#[tokio::test]
+async fn what_was_asked_for_and_not_done_is_done() {
+    for ended in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let limits = Limits {
+            keep_keys: Some(DAY * 400),
+            ..limits()
+        };
+        let house = House::open_with(dir.path(), limits, Arc::default(), NOW_US);
+        let ann = caller("ann", "t");
+        let reference = house.sessions.open(&ann).await.unwrap().reference;
+        if ended {
+            house.sessions.close(&ann, &reference).await.unwrap();
+        }
+        house.pages.refuse(true);
+        let asked = house
+            .sessions
+            .end_by_operator(&reference, SessionEnding::Erased, BY);
+        assert!(matches!(asked.await, Err(SessionError::Log)));
+        house.pages.refuse(false);
+        let kept = async || house.sessions.payload_grant(&reference).await.unwrap();
+        house.clock.advance(Duration::from_secs(599));
+        house.sessions.conclude_erasures().await.unwrap();
+        assert!(kept().await.is_some());
+        house.clock.advance(Duration::from_secs(1));
+        house.sessions.conclude_erasures().await.unwrap();
+        assert!(kept().await.is_none());
+        let in_chain = house.pages.kinds(&reference);
+        let outside = house.pages.outside("session.erase.request");
+        assert_eq!(outside.len(), usize::from(ended));
+        assert_eq!(
+            in_chain.contains(&"session.erase.request".to_owned()),
+            !ended
+        );
+        house.clock.advance(DAY * 35);
+        house.sessions.conclude_erasures().await.unwrap();
+        assert_eq!(house.pages.outside("session.erase.final").len(), 1);
+    }
+}
+
+/// Who was told to try again is not surprised later.
+#[tokio::test]
+async fn an_erasure_that_came_to_nothing_is_forgotten() {
+    let (_dir, house, ann, opened) = scene().await;
+    let turn = house.sessions.turn(&ann, Some(opened.id.expose())).await;
+    let busy = house
+        .sessions
+        .end_by_operator(&opened.reference, SessionEnding::Erased, BY);
+    assert!(matches!(busy.await, Err(SessionError::Busy)));
+    drop(turn);
+    let registry = &house.sessions.shared.registry;
+    let noted = registry.list(Table::Erasures, "").await.unwrap();
+    assert!(noted.is_empty());
 }

@@ -123,6 +123,55 @@ async fn a_lease_that_was_seized_is_given_back() {
     all.is_free().await;
 }
 
+/// The store has given a lease, and its answer was lost.
+#[tokio::test]
+async fn a_lease_whose_answer_was_lost_is_given_back() {
+    for on_busy in [OnBusy::Queue, OnBusy::Reject, OnBusy::Interrupt] {
+        let all = replicas(on_busy).await;
+        all.turn(&all.one).await.release().await.unwrap();
+        all.one.faults.lose_answers(1);
+        let lost = all.try_turn(&all.one).await.map(drop);
+        assert!(matches!(lost, Err(SessionError::Store(_))), "{lost:?}");
+        all.is_free().await;
+        all.turn(&all.two).await.release().await.unwrap();
+    }
+}
+
+/// A turn of the same process comes before the lease was given back: it gets it.
+#[tokio::test]
+async fn a_lease_whose_answer_was_lost_is_the_next_turns() {
+    let all = replicas(OnBusy::Reject).await;
+    all.one.faults.lose_answers(1);
+    assert!(all.try_turn(&all.one).await.is_err());
+    let turn = all.turn(&all.one).await;
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    assert!(matches!(
+        all.try_turn(&all.two).await,
+        Err(SessionError::Busy)
+    ));
+    turn.release().await.unwrap();
+    all.is_free().await;
+}
+
+/// Its caller has hung up, and it waits no longer, in its own process's line or in that of all.
+#[tokio::test]
+async fn who_waits_for_a_caller_that_is_gone_leaves_at_once() {
+    let all = replicas(OnBusy::Queue).await;
+    for house in [&all.one, &all.two] {
+        let held = all.turn(&all.one).await;
+        let gone = CancellationToken::new();
+        let sessions = house.sessions.until(gone.clone());
+        let mut waits = Box::pin(sessions.turn(&all.ann, Some(all.opened.id.expose())));
+        let early = tokio::time::timeout(Duration::from_millis(50), &mut waits).await;
+        assert!(early.is_err());
+        gone.cancel();
+        let left = tokio::time::timeout(Duration::from_secs(5), waits).await;
+        assert!(matches!(left.unwrap(), Err(SessionError::Busy)));
+        held.release().await.unwrap();
+        all.is_free().await;
+    }
+}
+
 /// What a turn that is gone has asked for does not take the lease from the next one of its process.
 #[tokio::test]
 async fn who_comes_next_asks_after_who_is_gone() {

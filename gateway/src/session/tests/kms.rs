@@ -142,7 +142,9 @@ async fn a_failure_of_kms(
     chain_is_whole(&house, &opened.reference);
     chain_is_whole(&house, &other.reference);
     let erased = SessionEnding::Erased;
-    let ended = house.sessions.end_by_operator(&opened.reference, erased);
+    let ended = house
+        .sessions
+        .end_by_operator(&opened.reference, erased, BY);
     ended.await.unwrap();
     assert_eq!(
         absence(house.sessions.turn(&ann, Some(id)).await),

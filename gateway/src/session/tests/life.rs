@@ -272,12 +272,12 @@ async fn operators_see_all_and_end_any() {
 
     house
         .sessions
-        .end_by_operator(&one.reference, SessionEnding::Revoked)
+        .end_by_operator(&one.reference, SessionEnding::Revoked, BY)
         .await
         .unwrap();
     house
         .sessions
-        .end_by_operator(&two.reference, SessionEnding::Erased)
+        .end_by_operator(&two.reference, SessionEnding::Erased, BY)
         .await
         .unwrap();
     let turn = async |who: &Caller, id: &Secret<String>| {
@@ -299,7 +299,7 @@ async fn operators_see_all_and_end_any() {
     );
     let again = house
         .sessions
-        .end_by_operator(&two.reference, SessionEnding::Erased)
+        .end_by_operator(&two.reference, SessionEnding::Erased, BY)
         .await;
     assert_eq!(absence(again), Absence::Erased);
 }

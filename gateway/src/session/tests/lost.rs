@@ -53,7 +53,7 @@ async fn a_store_that_lost_something_is_found_out() {
         let (reference, erased) = (&all.opened.reference, SessionEnding::Erased);
         all.two
             .sessions
-            .end_by_operator(reference, erased)
+            .end_by_operator(reference, erased, BY)
             .await
             .unwrap();
         all.is_dense(&[&all.one, &all.two], 3);

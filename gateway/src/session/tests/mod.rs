@@ -10,6 +10,7 @@ mod erasure;
 mod faults;
 mod funds;
 mod gone;
+mod hold;
 mod in_line;
 #[cfg(feature = "aws")]
 mod kms;
@@ -67,6 +68,16 @@ impl Pages {
             .collect()
     }
 
+    /// What was said outside of the chains, of one kind.
+    fn outside(&self, kind: &str) -> Vec<serde_json::Value> {
+        let events = self.events.lock();
+        let all = events
+            .iter()
+            .map(|event| serde_json::from_str(event).unwrap());
+        all.filter(|event: &serde_json::Value| event["kind"] == kind && event["sid"].is_null())
+            .collect()
+    }
+
     /// The next event is not confirmed.
     fn break_next(&self, why: Unconfirmed) {
         *self.next.lock() = Some(why);
@@ -117,6 +128,9 @@ pub(super) struct House {
     pub(super) pages: Arc<Pages>,
     pub(super) clock: Arc<TestClock>,
 }
+
+/// Who asks, where it does not matter.
+const BY: &str = "uid:7";
 
 pub(super) const NOW_US: i64 = 1_795_961_100_000_000;
 

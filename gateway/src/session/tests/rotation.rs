@@ -176,7 +176,7 @@ async fn a_key_that_is_wrapped_anew_is_destroyed_like_any_other() {
     let erased = SessionEnding::Erased;
     house
         .sessions
-        .end_by_operator(reference, erased)
+        .end_by_operator(reference, erased, BY)
         .await
         .unwrap();
     let registry = &house.sessions.shared.registry;
