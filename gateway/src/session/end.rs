@@ -209,21 +209,38 @@ impl Sessions {
             shared.store.free(&location.name, fence).await?;
             return Err(error);
         }
-        self.mark_ended(&location, ending).await?;
-        let is_kept = self.retire_key(&location, ending).await?;
-        let removed = shared.store.remove(&location.name, fence, version);
+        self.clear_away(&location, Head { fence, version }, ending)
+            .await
+    }
+
+    /// Destroys the state of a session whose last record is written, and its key unless that stays.
+    async fn clear_away(
+        &self,
+        location: &Location,
+        head: Head,
+        ending: SessionEnding,
+    ) -> Result<(), SessionError> {
+        let Shared {
+            store,
+            blobs,
+            chains,
+            ..
+        } = &*self.shared;
+        self.mark_ended(location, ending).await?;
+        let is_kept = self.retire_key(location, ending).await?;
+        let removed = store.remove(&location.name, head.fence, head.version);
         removed.await?;
         // Nobody can open them any more, so what is left of them is only room.
-        if let Err(error) = shared.blobs.remove(&prefix(&location)).await {
+        if let Err(error) = blobs.remove(&prefix(location)).await {
             let session = location.reference.as_str();
             tracing::warn!(session, %error, "parts of an ended session are left behind");
         }
-        shared.chains.forget(&location.name);
+        chains.forget(&location.name);
         match ending {
             // Its hold may have been released while it was there.
             _ if !is_kept => Ok(()),
-            SessionEnding::Erased => self.must_not_be_on_hold(&location).await,
-            _ => self.retire_key(&location, ending).await.map(drop),
+            SessionEnding::Erased => self.must_not_be_on_hold(location).await,
+            _ => self.retire_key(location, ending).await.map(drop),
         }
     }
 
