@@ -3,9 +3,9 @@
 //! A run counts only if it decodes strictly to printable text; hashes, keys and pictures do not,
 //! which the first characters of a run show, so they cost next to nothing.
 
-use std::borrow::Cow;
-
-use data_encoding::{BASE64, BASE64_NOPAD, BASE64URL, BASE64URL_NOPAD, HEXLOWER_PERMISSIVE};
+use data_encoding::{
+    BASE64, BASE64_NOPAD, BASE64URL, BASE64URL_NOPAD, Encoding, HEXLOWER_PERMISSIVE,
+};
 
 use crate::rule::Class;
 use crate::seek::{WORD, marked};
@@ -156,16 +156,31 @@ pub(crate) fn promising(run: &str) -> bool {
         return false;
     }
     // Sixty-four hex digits may be the start of either.
-    if HEXLOWER_PERMISSIVE
-        .decode(even.as_bytes())
-        .is_ok_and(|bytes| starts_as_text(&bytes))
-    {
+    if opens_as_text(&HEXLOWER_PERMISSIVE, even.as_bytes()) {
         return true;
     }
-    let standard: Cow<'_, str> = even.replace('-', "+").replace('_', "/").into();
-    BASE64_NOPAD
-        .decode(standard.as_bytes())
-        .is_ok_and(|bytes| starts_as_text(&bytes))
+    let mut standard = [0; CLEAR];
+    for (slot, byte) in standard.iter_mut().zip(even.bytes()) {
+        *slot = match byte {
+            b'-' => b'+',
+            b'_' => b'/',
+            byte => byte,
+        };
+    }
+    let standard = standard.get(..even.len()).unwrap_or_default();
+    opens_as_text(&BASE64_NOPAD, standard)
+}
+
+/// Whether the start of a run, up to [`CLEAR`] characters, decodes to the start of a text.
+fn opens_as_text(encoding: &Encoding, start: &[u8]) -> bool {
+    let mut buffer = [0; CLEAR];
+    let length = encoding.decode_len(start.len()).ok();
+    let bytes = length.and_then(|length| buffer.get_mut(..length));
+    let Some(bytes) = bytes else { return false };
+    encoding.decode_mut(start, bytes).is_ok_and(|length| {
+        let bytes = bytes.get(..length).unwrap_or_default();
+        starts_as_text(bytes)
+    })
 }
 
 /// Whether texts are made of the bytes that a run stands for. Most runs are words and digests and

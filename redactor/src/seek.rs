@@ -1,21 +1,25 @@
 //! Where bytes of a kind stand, many bytes at a time.
 
-/// A set of ASCII bytes.
-#[derive(Clone, Copy)]
-pub(crate) struct Ascii(u128);
+/// A set of bytes, one look each.
+pub(crate) struct Set([bool; 256]);
 
-impl Ascii {
+impl Set {
     pub(crate) const fn of(mut bytes: &[u8]) -> Self {
-        let mut bits = 0;
+        let mut set = [false; 256];
         while let [byte, rest @ ..] = bytes {
-            bits |= 1 << *byte;
+            let (mut left, mut number) = (set.as_mut_slice(), 0);
+            while let [slot, others @ ..] = left {
+                *slot |= number == *byte as usize;
+                (left, number) = (others, number + 1);
+            }
             bytes = rest;
         }
-        Self(bits)
+        Self(set)
     }
 
-    pub(crate) const fn holds(self, byte: u8) -> bool {
-        byte < 128 && self.0 >> byte & 1 != 0
+    #[inline]
+    pub(crate) fn holds(&self, byte: u8) -> bool {
+        self.0.get(usize::from(byte)).copied().unwrap_or(false)
     }
 }
 

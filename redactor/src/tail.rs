@@ -4,7 +4,7 @@
 //! is settled, so that the two cannot disagree.
 
 use crate::rule::{Class, Quote, Tail};
-use crate::seek::Ascii;
+use crate::seek::Set;
 
 /// How far a tail goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,7 +189,7 @@ fn bare(inner: &str, plain: usize) -> Option<usize> {
 
 /// Whether a byte may end a value without quotes, or open or close a bracket in it.
 pub(crate) fn may_end(byte: u8) -> bool {
-    const ENDS: Ascii = Ascii::of(b" \t\n\r\"`<>|\\',;&()[]{}");
+    static ENDS: Set = Set::of(b" \t\n\r\"`<>|\\',;&()[]{}");
     ENDS.holds(byte)
 }
 

@@ -131,15 +131,16 @@ fn octets(text: &str, mark: u8) -> Option<(char, usize)> {
         0xF0..=0xF4 => 3,
         _ => return None,
     };
-    let mut utf8 = vec![first];
-    for _ in 0..more {
+    let mut utf8 = [first, 0, 0, 0];
+    for slot in utf8.iter_mut().skip(1).take(more) {
         if bytes.get(at) != Some(&mark) {
             return None;
         }
-        utf8.push(u8::try_from(hex(bytes.get(at + 1..at + 3))?).ok()?);
+        *slot = u8::try_from(hex(bytes.get(at + 1..at + 3))?).ok()?;
         at += 3;
     }
-    Some((std::str::from_utf8(&utf8).ok()?.chars().next()?, at))
+    let utf8 = utf8.get(..=more)?;
+    Some((std::str::from_utf8(utf8).ok()?.chars().next()?, at))
 }
 
 fn entity(text: &str) -> Option<(char, usize)> {

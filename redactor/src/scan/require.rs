@@ -8,7 +8,7 @@ use super::bytes::{Bytes, frequency};
 use super::found::{Found, literal, prefixes, unique};
 use super::probe::BRACKETS;
 use super::shape::shape;
-use crate::seek::Ascii;
+use crate::seek::Set;
 
 /// What is as common as this at a place in the text is worth no test.
 const COMMON: f32 = 0.9;
@@ -145,7 +145,7 @@ fn is_led(literals: &[Vec<u8>]) -> bool {
 
 /// Bytes that stand between the digits of one number.
 pub(super) fn is_mark(byte: u8) -> bool {
-    const MARKS: Ascii = Ascii::of(b" ./()\n+-");
+    static MARKS: Set = Set::of(b" ./()\n+-");
     MARKS.holds(byte)
 }
 

@@ -1,11 +1,13 @@
 //! Telephone numbers, international (ITU-T E.164) and as they are written at home.
 
+mod groups;
 mod plans;
 
 use crate::label::Label;
 use crate::rule::{Candidate, Hit, Left, Rule, Tail};
-use crate::seek::Ascii;
+use crate::seek::Set;
 
+use self::groups::Groups;
 use self::plans::PLANS;
 pub(super) use self::plans::{CLEAR_WORDS, WORDS};
 use super::dates::{holds_date, is_date};
@@ -67,13 +69,9 @@ fn international(candidate: &Candidate<'_>) -> Option<Hit> {
         return None;
     }
     let prefix = if double_zero { 2 } else { 1 };
-    let digits: String = matched
-        .get(prefix..)?
-        .chars()
-        .filter(char::is_ascii_digit)
-        .take(15)
-        .collect();
-    let plan = PLANS.iter().find(|(code, ..)| digits.starts_with(code));
+    let digits = || matched.bytes().skip(prefix).filter(u8::is_ascii_digit);
+    let begins = |code: &str| digits().take(code.len()).eq(code.bytes());
+    let plan = PLANS.iter().find(|(code, ..)| begins(code));
     let (fewest, most) = match plan {
         Some((code, fewest, most)) => (code.len() + fewest, code.len() + most),
         None => (9, 15),
@@ -94,13 +92,9 @@ fn international(candidate: &Candidate<'_>) -> Option<Hit> {
 }
 
 fn north_america(candidate: &Candidate<'_>) -> Option<Hit> {
-    let digits: Vec<u8> = candidate
-        .matched()
-        .bytes()
-        .filter(u8::is_ascii_digit)
-        .collect();
-    let area = if digits.first() == Some(&b'1') { 1 } else { 0 };
-    let exchange = digits.get(area + 3).is_some_and(|d| *d >= b'2');
+    let digits = || candidate.matched().bytes().filter(u8::is_ascii_digit);
+    let area = if digits().next() == Some(b'1') { 1 } else { 0 };
+    let exchange = digits().nth(area + 3).is_some_and(|d| d >= b'2');
     let labelled = candidate.context.names(&WORDS);
     let dotted = candidate.matched().contains('.');
     // `252.227-7013` is a paragraph of some rule book.
@@ -126,12 +120,10 @@ fn national(candidate: &Candidate<'_>) -> Option<Hit> {
     let length = cut(matched, 11);
     let matched = matched.get(..length)?;
     let digits = matched.bytes().filter(u8::is_ascii_digit).count();
-    let groups: Vec<&str> = matched
-        .split(|c: char| !c.is_ascii_digit())
-        .filter(|g| !g.is_empty())
-        .collect();
+    let groups = Groups::of(matched);
+    let groups = groups.all();
     let short = groups.iter().skip(1).any(|group| group.len() < 2);
-    if !(9..=12).contains(&digits) || short || is_date(&groups) || holds_date(matched) {
+    if !(9..=12).contains(&digits) || short || is_date(groups) || holds_date(matched) {
         return None;
     }
     let labelled = candidate.context.names(&WORDS);
@@ -164,11 +156,9 @@ fn named_number(candidate: &Candidate<'_>) -> Option<Hit> {
     if !(FEWEST..=15).contains(&digits) || !candidate.context.names(&WORDS) {
         return None;
     }
-    let groups: Vec<&str> = matched
-        .split(|c: char| !c.is_ascii_digit())
-        .filter(|g| !g.is_empty())
-        .collect();
-    if is_date(&groups) || holds_date(matched) || candidate.context.denies() {
+    let groups = Groups::of(matched);
+    let groups = groups.all();
+    if is_date(groups) || holds_date(matched) || candidate.context.denies() {
         return None;
     }
     // `VRING_CALL: u32 = 1074310945`: digits alone need a word that means nothing else.
@@ -200,9 +190,9 @@ const KINDS: &[&str] = &[
     "office", "fax", "mobile", "cell", "home", "work", "phone", "tel",
 ];
 /// Their first letters.
-const FIRST: Ascii = Ascii::of(b"ofmchwptOFMCHWPT");
+static FIRST: Set = Set::of(b"ofmchwptOFMCHWPT");
 /// What may stand in a number and between it and its kind.
-const INSIDE: Ascii = Ascii::of(b"0123456789 ./()\n-,\\");
+static INSIDE: Set = Set::of(b"0123456789 ./()\n-,\\");
 
 /// Whether such a word may stand behind the number that begins at `start`: a quick look for what
 /// [`named_behind`] would refuse.
@@ -235,11 +225,9 @@ fn named_behind(candidate: &Candidate<'_>) -> Option<Hit> {
         return None;
     }
     let digits = matched.bytes().filter(u8::is_ascii_digit).count();
-    let groups: Vec<&str> = matched
-        .split(|c: char| !c.is_ascii_digit())
-        .filter(|g| !g.is_empty())
-        .collect();
-    let dated = is_date(&groups) || holds_date(matched);
+    let groups = Groups::of(matched);
+    let groups = groups.all();
+    let dated = is_date(groups) || holds_date(matched);
     // What comes before a line break is another number: a postal code, a house.
     let line = matched.rfind('\n').map_or(0, |at| at + 1);
     let own = matched.get(line..)?;
