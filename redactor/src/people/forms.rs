@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use super::lists::{Kind, joined, kind};
+use super::reader::is_longer;
 
 /// What the lists say of a word, of its parts if it is joined, or of what it is a form of.
 pub(super) fn known(word: &str, inflects: impl Fn() -> bool) -> Kind {
@@ -136,12 +137,16 @@ pub(super) fn slavic_surname(word: &str) -> bool {
     if !possible || word.len() < 5 {
         return false;
     }
-    let (letters, ends) = (word.chars().count(), |ending: &&str| word.ends_with(ending));
-    (letters > 6 && ENDINGS.iter().any(ends)) || (letters > 4 && SHORTER.iter().any(ends))
+    let ends = |ending: &&str| word.ends_with(ending);
+    (is_longer(word, 6) && ENDINGS.iter().any(ends))
+        || (is_longer(word, 4) && SHORTER.iter().any(ends))
 }
 
+/// An ending, and what the plain form ends in instead.
+type Form = (&'static str, &'static [&'static str]);
+
 /// Endings of Slavic cases with the letters that the plain form ends in instead.
-const FORMS: &[(&str, &[&str])] = &[
+const FORMS: &[Form] = &[
     ("ska", &["ski"]),
     ("cka", &["cki"]),
     ("skiej", &["ski"]),
@@ -239,11 +244,21 @@ const FORMS: &[(&str, &[&str])] = &[
     ("ю", &["я"]),
 ];
 
+/// By the last byte of an ending: those forms, in their order.
+static FORMS_BY_LAST: LazyLock<Vec<Vec<Form>>> = LazyLock::new(|| {
+    let ends = |last: u8| {
+        move |(ending, _): &&Form| ending.as_bytes().last().is_some_and(|own| *own == last)
+    };
+    let forms = |last: u8| FORMS.iter().filter(ends(last)).copied().collect();
+    (0..=u8::MAX).map(forms).collect()
+});
+
 pub(super) fn inflected(word: &str) -> Kind {
-    if word.chars().count() < 4 {
+    if !is_longer(word, 3) {
         return Kind::default();
     }
-    for (ending, plain) in FORMS {
+    let last = word.as_bytes().last().copied().unwrap_or_default();
+    for (ending, plain) in FORMS_BY_LAST.get(usize::from(last)).into_iter().flatten() {
         let Some(stem) = word.strip_suffix(ending) else {
             continue;
         };

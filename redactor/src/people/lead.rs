@@ -52,6 +52,10 @@ impl Lead {
             true => kind(&word.replace(['_', '-'], "")),
             false => kind(word),
         };
+        // Most words lead to nothing, whatever stands around them.
+        if !(kinds.is_lead() || word == "je") {
+            return Lead::Nothing;
+        }
         let marked = marks.contains([':', '=', '"', '>', '|', '?']);
         let broken = marks.contains('\n');
         match kinds {

@@ -46,6 +46,18 @@ impl Kind {
         self.0 & other.0 != 0
     }
 
+    /// Whether a name may follow such a word.
+    pub(super) fn is_lead(self) -> bool {
+        let leads = [
+            Kind::TITLE,
+            Kind::FIELD,
+            Kind::LABEL,
+            Kind::LEADS,
+            Kind::SAYS,
+        ];
+        leads.into_iter().any(|lead| self.is(lead))
+    }
+
     /// A name and nothing else.
     pub(super) fn as_name(self) -> Kind {
         Kind(self.0 & (Kind::GIVEN.0 | Kind::SURNAME.0))

@@ -6,7 +6,7 @@ use super::capital::{capitals, next_capital};
 use super::forms::{inflected, known, slavic_surname};
 use super::lead::{Lead, is_code};
 use super::lists::{Kind, kind};
-use super::reader::{Reader, Word};
+use super::reader::{Reader, Word, is_longer};
 use super::small;
 
 /// No word behind another reaches further.
@@ -111,7 +111,7 @@ impl<'t> Reader<'t> {
         if !first.well_cased() {
             return self.glued(first);
         }
-        let initial = first.text.chars().count() == 1;
+        let initial = first.is_initial();
         if first.kind.is(Kind::STOP) && !initial {
             let either = first.kind.is(Kind::GIVEN);
             return match lead {
@@ -221,7 +221,7 @@ impl<'t> Reader<'t> {
     /// Two words with capitals of which only the second is known, inside a sentence; or both in
     /// a case of Slavic grammar.
     fn pair(&mut self, start: usize, first: Word<'t>) -> Option<Name> {
-        if first.kind != Kind::default() || first.shouts() || first.text.chars().count() < 4 {
+        if first.kind != Kind::default() || first.shouts() || !is_longer(first.text, 3) {
             return None;
         }
         let second = self.next_word(first.end)?;
@@ -253,7 +253,7 @@ impl<'t> Reader<'t> {
             let Some(word) = self.next_word(end) else {
                 break;
             };
-            let initial = word.text.chars().count() == 1 && self.byte(word.end) == Some(b'.');
+            let initial = word.is_initial() && self.byte(word.end) == Some(b'.');
             if !word.text.starts_with(char::is_uppercase)
                 || !(initial || word.kind.is(Kind::SURNAME))
             {
@@ -325,7 +325,7 @@ impl<'t> Reader<'t> {
         let mut end = given.end;
         if self.byte(end) == Some(b' ')
             && let Some(initial) = self.word(end + 1)
-            && initial.text.chars().count() == 1
+            && initial.is_initial()
             && self.byte(initial.end) == Some(b'.')
         {
             end = initial.end + 1;
@@ -358,7 +358,7 @@ impl<'t> Reader<'t> {
         let surname = inside && ends_so;
         if before.trim_end().ends_with(['{', '=', '<', '+'])
             || !(sure || surname)
-            || first.text.chars().count() < if inside { 3 } else { 4 }
+            || !is_longer(first.text, if inside { 2 } else { 3 })
             || first.shouts()
             || !self.ends(first.end)
         {

@@ -23,7 +23,18 @@ pub(super) struct Word<'t> {
     pub(super) kind: Kind,
 }
 
+/// Whether a word has more than so many letters: few are counted at most.
+pub(super) fn is_longer(word: &str, letters: usize) -> bool {
+    let first = |byte: &u8| !matches!(byte, 0x80..=0xBF);
+    word.as_bytes().iter().filter(|byte| first(byte)).nth(letters).is_some()
+}
+
 impl Word<'_> {
+    /// `B`: one letter.
+    pub(super) fn is_initial(self) -> bool {
+        !is_longer(self.text, 1)
+    }
+
     /// `GRACE`: more than one letter, all of them capitals.
     pub(super) fn shouts(self) -> bool {
         self.text.len() > 1 && !self.text.chars().any(char::is_lowercase)
@@ -134,7 +145,7 @@ impl<'t> Reader<'t> {
 
     /// Initials that go on with others: `J.R.`, `J. R.`; other words as they are.
     pub(super) fn dotted(&mut self, first: Word<'t>) -> Word<'t> {
-        if first.text.chars().count() != 1 || self.byte(first.end) != Some(b'.') {
+        if !first.is_initial() || self.byte(first.end) != Some(b'.') {
             return first;
         }
         let mut dotted = Word {
@@ -145,7 +156,7 @@ impl<'t> Reader<'t> {
             let at = dotted.end + usize::from(self.byte(dotted.end) == Some(b' '));
             match self.word(at) {
                 Some(next)
-                    if next.text.chars().count() == 1 && self.byte(next.end) == Some(b'.') =>
+                    if next.is_initial() && self.byte(next.end) == Some(b'.') =>
                 {
                     dotted.end = next.end + 1;
                 }
@@ -166,7 +177,7 @@ impl<'t> Reader<'t> {
                 break;
             };
             let capital = word.text.starts_with(char::is_uppercase);
-            let initial = capital && word.text.chars().count() == 1;
+            let initial = capital && word.is_initial();
             if initial && !surname {
                 lettered = true;
                 at = word.end + usize::from(self.byte(word.end) == Some(b'.'));
@@ -192,7 +203,7 @@ impl<'t> Reader<'t> {
             let fits = capital && word.well_cased() && !stop && alike;
             let common = word.kind.is(Kind::WORD) || word.kind.is(Kind::COMMON);
             let plain = listed && (unknown || !common);
-            if !fits || !(plain || (unknown && !surname && word.text.chars().count() > 2)) {
+            if !fits || !(plain || (unknown && !surname && is_longer(word.text, 2))) {
                 break;
             }
             known |= plain;

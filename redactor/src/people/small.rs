@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::Found;
 use super::lists::{Kind, kind};
-use super::reader::{Reader, Word};
+use super::reader::{Reader, Word, is_longer};
 
 /// Bytes before a name, and behind it, in which no capital stands.
 const BEFORE: usize = 160;
@@ -104,7 +104,7 @@ fn name(reader: &mut Reader<'_>, start: usize, length: usize) -> Option<usize> {
     // `my name is janice beneventi.`: nothing but a surname ends a sentence so.
     let last = surname.filter(|word| {
         word.kind == Kind::default()
-            && word.text.chars().count() >= SHORTEST
+            && is_longer(word.text, SHORTEST - 1)
             && closes(reader, word.end)
     });
     match led {

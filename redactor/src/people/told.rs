@@ -5,7 +5,7 @@ use super::forms::{known, slavic_surname};
 use super::lead::Lead;
 use super::lists::{Kind, kind};
 use super::plain::{Name, inside_sentence};
-use super::reader::{Reader, Word};
+use super::reader::{Reader, Word, is_longer};
 
 /// What stands between the names of a row.
 const ROWS: &[&str] = &[
@@ -23,14 +23,14 @@ impl<'t> Reader<'t> {
     pub(super) fn said(&mut self, first: Word<'t>) -> Option<Name> {
         let dotted = self.dotted(first);
         let (end, _) = self.tail(dotted, true);
-        let name = first.text.chars().count() > 2 || end > first.end;
+        let name = is_longer(first.text, 2) || end > first.end;
         (name && !first.shouts() && self.ends(end)).then_some(Name { end, score: 68 })
     }
 
     /// `Quarles said`, `Quarles je kazao`, `Quarles nodded`: who stands before such a verb.
     pub(super) fn acting(&mut self, start: usize, first: Word<'t>) -> Option<Name> {
         let lower = |byte: Option<u8>| byte.is_some_and(|b| b.is_ascii_lowercase() || b >= 0xC3);
-        if first.shouts() || first.text.chars().count() < 3 {
+        if first.shouts() || !is_longer(first.text, 2) {
             return None;
         }
         let (end, _) = self.tail(first, true);
@@ -59,7 +59,7 @@ impl<'t> Reader<'t> {
         let alone = !matches!(verb.text, "said" | "says" | "replied")
             && acts
             && first.kind == Kind::default()
-            && first.text.chars().count() > 3
+            && is_longer(first.text, 3)
             && !first.text.ends_with('s');
         let past = || self.begins(start) && is_past(verb.text) && known(first) && listed(first);
         (acts && (known(first) || free || alone) || past()).then_some(Name { end, score: 66 })
@@ -83,7 +83,7 @@ impl<'t> Reader<'t> {
 
     /// A word that may be a given name, in one row with one that is: `Étienne and April`.
     pub(super) fn in_row(&mut self, start: usize, first: Word<'t>) -> bool {
-        let unknown = first.kind == Kind::default() && first.text.chars().count() > 2;
+        let unknown = first.kind == Kind::default() && is_longer(first.text, 2);
         let named = first.kind.is(Kind::GIVEN) || first.kind.is(Kind::SURNAME);
         if !(named || unknown) || first.shouts() {
             return false;
@@ -126,7 +126,9 @@ impl<'t> Reader<'t> {
     fn listed(&self, start: usize) -> bool {
         let from = self.text.ceil_char_boundary(start.saturating_sub(ROW));
         let head = self.text.get(from..start).unwrap_or_default();
-        let Some((title, row)) = head.rsplit_once(": ") else {
+        let colon = head.as_bytes().windows(2).rposition(|two| two == b": ");
+        let Some((title, row)) = colon.and_then(|at| Some((head.get(..at)?, head.get(at + 2..)?)))
+        else {
             return false;
         };
         let names = row
@@ -290,7 +292,7 @@ fn is_past(verb: &str) -> bool {
         stem.is_some_and(|c| "bcdfghklmnprtz".contains(c))
     };
     let ends = |ending: &&str| verb.ends_with(ending);
-    verb.chars().count() > 4 && (ENDINGS.iter().any(ends) || german())
+    is_longer(verb, 4) && (ENDINGS.iter().any(ends) || german())
 }
 
 /// Surely a given name; in a list that a colon opens, or a surname.
