@@ -1,5 +1,7 @@
 //! Where bytes of a kind stand, many bytes at a time.
 
+use std::ops::Range;
+
 /// A set of bytes, one look each.
 pub(crate) struct Set([bool; 256]);
 
@@ -54,6 +56,27 @@ pub(crate) fn marked(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> u64 {
         *slot = u8::from(wanted(*byte));
     }
     packed(&marks)
+}
+
+/// The same of the bytes of a range, up to [`WORD`] of them. What stands behind it is looked at and
+/// left out: a whole block is the quickest.
+#[inline(always)]
+pub(crate) fn marked_within(bytes: &[u8], range: Range<usize>, wanted: impl Fn(u8) -> bool) -> u64 {
+    let marks = marked(bytes.get(range.start..).unwrap_or_default(), wanted);
+    let length = range.len().min(WORD) as u32;
+    marks & !u64::MAX.checked_shl(length).unwrap_or(0)
+}
+
+/// Whether a byte of a range is wanted. As in [`seek`], the closure has to be free of branches.
+#[inline]
+pub(crate) fn stands_within(
+    bytes: &[u8],
+    range: Range<usize>,
+    wanted: impl Fn(u8) -> bool,
+) -> bool {
+    let blocks = range.clone().step_by(WORD);
+    let mut marks = blocks.map(|at| marked_within(bytes, at..range.end, &wanted));
+    marks.any(|marks| marks != 0)
 }
 
 /// The first byte that is wanted, where few are. The closure has to be free of branches: then a
@@ -149,6 +172,20 @@ mod tests {
                 proptest::prop_assert_eq!(found, expected(from));
                 from = found.map_or(from, |at| at + 1);
             }
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_stands_outside_of_a_range_does_not_count(
+            bytes in proptest::collection::vec(0u8..60, 0..300),
+            from in 0usize..300,
+            length in 0usize..200,
+        ) {
+            let (from, wanted) = (from.min(bytes.len()), |b: u8| b < 2);
+            let range = from..bytes.len().min(from + length);
+            let own = bytes[range.clone()].iter().copied().any(wanted);
+            proptest::prop_assert_eq!(stands_within(&bytes, range, wanted), own);
         }
     }
 

@@ -17,7 +17,7 @@ pub(crate) use self::kind::Column;
 use self::kind::may_name;
 use crate::label::Label;
 use crate::rule::Hit;
-use crate::seek::seek;
+use crate::seek::{seek, stands_within};
 
 /// Rows of another number of cells that a table may have in a row before it is over.
 const MOST_ODD: u8 = 3;
@@ -84,7 +84,7 @@ fn tables(text: &str, found: &mut Found) {
         }
         let rest = text.as_bytes().get(at..).unwrap_or_default();
         let end = memchr::memchr(b'\n', rest).map_or(text.len(), |length| at + length + 1);
-        table = text.get(at..end).and_then(|line| begun(line, at));
+        table = begun(text, at..end);
         at = end;
     }
     found.head = table
@@ -93,8 +93,8 @@ fn tables(text: &str, found: &mut Found) {
 }
 
 /// The table that a line begins, if it is made of names.
-fn begun(line: &str, at: usize) -> Option<Table> {
-    let head = at..at + line.len();
+fn begun(text: &str, head: Range<usize>) -> Option<Table> {
+    let line = text.get(head.clone())?;
     let copy = matches!(line.as_bytes(), [b'C' | b'c', ..]);
     if let Some(names) = copy.then(|| sql::copied(line)).flatten() {
         let columns: Vec<Option<Column>> = names.map(Column::named).collect();
@@ -106,7 +106,7 @@ fn begun(line: &str, at: usize) -> Option<Table> {
             odd: 0,
         });
     }
-    let form = form_of(line)?;
+    let form = form_of(text, head.clone())?;
     let names = row(line, 0, form)?.cells;
     let each = || names.iter().filter_map(|name| line.get(name.clone()));
     if names.len() < 2 || !each().all(may_name) {
@@ -126,14 +126,15 @@ fn begun(line: &str, at: usize) -> Option<Table> {
 
 /// What sets the cells of a line apart, if it can be one of names. Reads a line of prose no
 /// further than its first long run.
-fn form_of(line: &str) -> Option<Form> {
+fn form_of(text: &str, line: Range<usize>) -> Option<Form> {
     const LONGEST_NAME: usize = 50;
+    let (all, line, range) = (text.as_bytes(), text.get(line.clone())?, line);
     let bytes = line.as_bytes();
     if line.len() > LONGEST || bytes.first().is_some_and(|first| is_no_part(*first)) {
         return None;
     }
-    let first = bytes.get(..=LONGEST_NAME).unwrap_or(bytes);
-    if seek(first, sets_apart).is_none() || seek(bytes, is_no_part).is_some() {
+    let first = range.start..range.end.min(range.start + LONGEST_NAME + 1);
+    if !stands_within(all, first, sets_apart) || stands_within(all, range, is_no_part) {
         return None;
     }
     let (mut bars, mut commas, mut semicolons, mut tabs) = (0, 0, 0, 0);
@@ -219,7 +220,7 @@ impl Table {
         if self.columns.is_none() || self.odd > MOST_ODD {
             return None;
         }
-        let other = begun(text.get(line.clone())?, line.start);
+        let other = begun(text, line.clone());
         let goes_on = other.is_none_or(|other| !other.is_wanted(text));
         goes_on.then_some(line.end)
     }

@@ -26,7 +26,11 @@ pub(super) struct Word<'t> {
 /// Whether a word has more than so many letters: few are counted at most.
 pub(super) fn is_longer(word: &str, letters: usize) -> bool {
     let first = |byte: &u8| !matches!(byte, 0x80..=0xBF);
-    word.as_bytes().iter().filter(|byte| first(byte)).nth(letters).is_some()
+    word.as_bytes()
+        .iter()
+        .filter(|byte| first(byte))
+        .nth(letters)
+        .is_some()
 }
 
 impl Word<'_> {
@@ -133,7 +137,9 @@ impl<'t> Reader<'t> {
         if self.ascii {
             return false;
         }
-        if HUNGARIAN.iter().any(|ending| word.ends_with(ending)) {
+        let last = word.as_bytes().last();
+        let possible = last.is_some_and(|last| matches!(last, b'k' | b'l' | b'z'));
+        if possible && HUNGARIAN.iter().any(|ending| word.ends_with(ending)) {
             return true;
         }
         let from = start.saturating_sub(LANGUAGE);
@@ -155,9 +161,7 @@ impl<'t> Reader<'t> {
         for _ in 0..2 {
             let at = dotted.end + usize::from(self.byte(dotted.end) == Some(b' '));
             match self.word(at) {
-                Some(next)
-                    if next.is_initial() && self.byte(next.end) == Some(b'.') =>
-                {
+                Some(next) if next.is_initial() && self.byte(next.end) == Some(b'.') => {
                     dotted.end = next.end + 1;
                 }
                 _ => break,

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::LazyLock;
 
-use crate::seek::{WORD, marked};
+use crate::seek::{WORD, marked_within};
 
 /// How far back a label word may stand, in bytes of normalised text. A stream keeps at least
 /// twice as many raw bytes, see [`crate::Engine::LEFT_CONTEXT`].
@@ -111,13 +111,14 @@ impl Recent {
 
     /// Looks up the words up to `start`. Returns the lists of one that `start` cuts.
     fn read_to(&mut self, text: &[u8], start: usize) -> u32 {
-        let text = text.get(..start).unwrap_or_default();
+        let (whole, text) = (text, text.get(..start).unwrap_or_default());
         while let Some(rest) = text.get(self.read..)
             && !rest.is_empty()
         {
             let near = rest.get(..WORD).unwrap_or(rest);
-            let (mut left, mut at) = (marked(near, is_letter), 0);
-            let capitals = marked(near, |b| b.wrapping_sub(b'A') < 26);
+            let range = self.read..self.read + near.len();
+            let (mut left, mut at) = (marked_within(whole, range.clone(), is_letter), 0);
+            let capitals = marked_within(whole, range, |b| b.wrapping_sub(b'A') < 26);
             while left != 0 {
                 let begin = left.trailing_zeros() as usize;
                 let mut length = (!(left >> begin)).trailing_zeros() as usize;
@@ -219,7 +220,7 @@ fn all_listed(text: &[u8]) -> u32 {
 }
 
 fn is_letter(byte: u8) -> bool {
-    (byte | 0x20).wrapping_sub(b'a') < 26 || byte >= 0x80
+    ((byte | 0x20).wrapping_sub(b'a') < 26) | (byte >= 0x80)
 }
 
 /// The lists that hold a run of letters or a part of it between changes from lower to upper case:

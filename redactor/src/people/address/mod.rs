@@ -42,9 +42,8 @@ pub(super) fn at(
         return None;
     }
     // No address is without a number, and that is near.
-    let near = bytes.get(begin..).unwrap_or_default();
-    let near = near.get(..NEAR.min(near.len())).unwrap_or_default();
-    if near.len() == NEAR && !near.iter().any(u8::is_ascii_digit) {
+    let near = bytes.get(begin..).and_then(<[u8]>::first_chunk::<NEAR>);
+    if near.is_some_and(|near| seek(near, |b| b.wrapping_sub(b'0') < 10).is_none()) {
         return None;
     }
     let mut reader = Reader {
