@@ -6,6 +6,7 @@
 //! what every head needs (see [`gate`]). The same run tells a stream what is settled: a start
 //! from which the automaton is still alive at the end of the text may yet become a match.
 
+mod around;
 mod bytes;
 mod cursor;
 mod found;

@@ -3,6 +3,7 @@
 use aho_corasick::{AhoCorasick, packed};
 use memchr::memmem;
 
+use super::around::Around;
 use super::bytes::{Bytes, frequency, share};
 use super::gate::Mask;
 use super::require::{FEW, Need, Run, is_mark};
@@ -215,8 +216,7 @@ pub(super) enum Literals {
     /// What all have in common, and how far behind their beginning.
     One(Box<memmem::Finder<'static>>, usize),
     Packed(packed::Searcher),
-    /// All with one byte that is rare, first or second.
-    Around(u8, Vec<Vec<u8>>),
+    Around(Around),
     /// Many that begin with a few bytes, and the two bytes that may stand behind those.
     Led([u8; LEADS], Box<[Bytes; 2]>, Vec<Vec<u8>>),
 }
@@ -247,8 +247,8 @@ impl Literals {
             let finder = memmem::Finder::new(needle).into_owned();
             return Ok(Self::One(Box::new(finder), offset));
         }
-        if let Some(byte) = around(literals) {
-            return Ok(Self::Around(byte, literals.to_vec()));
+        if let Some(around) = Around::new(literals) {
+            return Ok(Self::Around(around));
         }
         Ok(match literals {
             [one] => match one.as_slice() {
@@ -275,14 +275,7 @@ impl Literals {
                 search.find(rest)
             }
             Self::Packed(search) => search.find(text).map(|hit| hit.start()),
-            Self::Around(byte, literals) => memchr::memchr_iter(*byte, text).find_map(|at| {
-                let before = at.checked_sub(1).into_iter();
-                let mut places = before.chain(Some(at));
-                places.find(|place| {
-                    let rest = text.get(*place..).unwrap_or_default();
-                    literals.iter().any(|literal| rest.starts_with(literal))
-                })
-            }),
+            Self::Around(search) => search.find(text),
             Self::Led(leads, sets, literals) => {
                 let [seconds, thirds] = &**sets;
                 let mut from = 0;
@@ -301,17 +294,6 @@ impl Literals {
             }
         }
     }
-}
-
-/// The rare byte that several literals all have, first or second.
-fn around(literals: &[Vec<u8>]) -> Option<u8> {
-    const RARE: f32 = 0.0035;
-    let near = |literal: &Vec<u8>, byte| literal.iter().take(2).any(|own| *own == byte);
-    let all = |byte: &u8| literals.iter().all(|literal| near(literal, *byte));
-    let mut first = literals.first().filter(|_| literals.len() > 1)?.iter();
-    first
-        .find(|byte| share(**byte) < RARE && all(byte))
-        .copied()
 }
 
 /// What several literals all begin or end with, and where in them: one needle instead of many.
