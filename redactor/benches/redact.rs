@@ -6,9 +6,10 @@ mod texts;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use divan::counter::BytesCount;
+use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
 use gatehouse_redactor::body::{Means, redact_text};
+use gatehouse_redactor::reply::{Channel, ReplyContext};
 use gatehouse_redactor::{Dictionary, Direction, Engine, Field, Label, Policy, Pseudonyms, Vault};
 
 use self::texts::Kind;
@@ -140,6 +141,32 @@ fn leaves(bencher: Bencher<'_, '_>, size: usize) {
 fn hostile(bencher: Bencher<'_, '_>, unit: &str) {
     let text = unit.repeat(1024 * KB / unit.len());
     find(bencher, &engine(Vec::new()), &text);
+}
+
+/// A reply of prose in pieces of a word or two, as models send them, in pieces a second.
+#[divan::bench]
+fn reply_in_pieces(bencher: Bencher<'_, '_>) {
+    let (engine, policy, vault) = (engine(Vec::new()), Policy::default(), Vault::new());
+    let context = ReplyContext {
+        engine: &engine,
+        policy: &policy,
+        vault: &vault,
+        names: &Names,
+        model: None,
+    };
+    let text: Vec<char> = texts::of(&[texts::prose], 8 * KB).chars().collect();
+    let pieces: Vec<String> = text.chunks(8).map(|piece| piece.iter().collect()).collect();
+    bencher
+        .counter(ItemsCount::new(pieces.len()))
+        .bench_local(|| {
+            let mut channel = Channel::text();
+            let push = |piece: &String| {
+                channel
+                    .push(&context, black_box(piece))
+                    .map(|out| out.len())
+            };
+            pieces.iter().map(push).filter(Result::is_ok).count()
+        });
 }
 
 /// A stream asks after each piece how much of its window is settled.

@@ -264,7 +264,7 @@ fn runme(facts: &Facts, results: &str) -> String {
     format!(
         "To make this package again, in a folder of your own, from the same log or a copy of it:\n\n\
          {}\n\n\
-         The files under charts/, controls/, exceptions/ and population/ come out byte for byte the same; so does\n\
+         The files under charts/, controls/, exceptions/, policies/ and population/ come out byte for byte the same; so does\n\
          results.json (sha256 {digest}) unless the log has grown since.\n\
          report.html, RUNME.txt and the manifest name the time and the command, and differ.\n\n\
          Program: {}\n\

@@ -23,7 +23,8 @@ pub(super) fn write(
 /// The texts by their policies' digests, in hex.
 fn texts(database: &Database, period: Period) -> Result<BTreeMap<String, String>, Failure> {
     let sql = "SELECT policy, w, part, parts, text FROM records
-        WHERE kind = 'policy.text' AND policy IN (
+        WHERE kind = 'policy.text' AND part IS NOT NULL AND parts IS NOT NULL AND text IS NOT NULL
+          AND policy IN (
           SELECT policy FROM records
           WHERE kind = 'exchange.admitted' AND ts_us >= ?1 AND ts_us < ?2)
         ORDER BY policy, w, seq";

@@ -74,13 +74,15 @@ pub(crate) struct Database {
     /// The columns of each table, in the order of [`Table::ALL`].
     columns: [HashSet<String>; 3],
     sql: String,
-    /// The file that was made for it, until it is whole.
-    unfinished: Option<PathBuf>,
+    unfinished: Unfinished,
 }
 
-impl Drop for Database {
+/// The file that was made for it, until it is whole.
+struct Unfinished(Option<PathBuf>);
+
+impl Drop for Unfinished {
     fn drop(&mut self) {
-        if let Some(file) = self.unfinished.take() {
+        if let Some(file) = self.0.take() {
             // Whoever comes next would take it for a database.
             let _removed = std::fs::remove_file(file);
         }
@@ -91,15 +93,17 @@ impl Database {
     /// Makes an empty one in a new file, or in one that nobody else sees and that goes away by
     /// itself, and begins to fill it.
     pub(crate) fn create(file: Option<&Path>) -> Result<Self, Failure> {
+        let mut unfinished = Unfinished(None);
         if let Some(path) = file {
             let new = std::fs::File::create_new(path);
             new.map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
+            unfinished.0 = Some(path.to_owned());
         }
         let mut database = Self {
             connection: Connection::open(file.unwrap_or(Path::new("")))?,
             columns: Default::default(),
             sql: String::new(),
-            unfinished: file.map(Path::to_owned),
+            unfinished,
         };
         let Self {
             connection,
@@ -162,7 +166,7 @@ impl Database {
     /// Ends the filling; from here on the database only answers.
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
         self.connection.execute_batch("COMMIT")?;
-        self.unfinished = None;
+        self.unfinished.0 = None;
         Ok(self.connection.execute_batch("PRAGMA query_only = ON")?)
     }
 

@@ -9,7 +9,7 @@ use crate::{
     audit::{AdminAction, AdminChange, Event},
     auth::{CallerKeys, CallerRecord, NewCaller},
     registry::Keyring,
-    session::{Absence, Journal, SessionEnding, SessionError, Sessions},
+    session::{Absence, Journal, SessionError, Sessions},
 };
 
 /// Answers operators, over the socket or without a running gateway.
@@ -53,7 +53,8 @@ impl Desk {
                 purpose,
             } => self.payload_keys(&sessions, (name, purpose), by).await,
             Request::SessionErase { reference } => {
-                self.end(&reference, SessionEnding::Erased, by).await
+                let erased = self.sessions.erase(&reference, by).await;
+                erased.map(|()| Answer::Done {}).map_err(explain)
             }
             Request::SessionHold { reference, reason } => self.hold(&reference, &reason, by).await,
             Request::SessionHolds {} => {
@@ -71,7 +72,8 @@ impl Desk {
                 released.map(|()| Answer::Done {}).map_err(explain)
             }
             Request::SessionRevoke { reference } => {
-                self.end(&reference, SessionEnding::Revoked, by).await
+                let revoked = self.sessions.revoke(&reference).await;
+                revoked.map(|()| Answer::Done {}).map_err(explain)
             }
             Request::SessionShow { reference } => self
                 .sessions
@@ -136,17 +138,6 @@ impl Desk {
     async fn append(&self, event: Event) -> Result<(), String> {
         let taken = self.journal.append(event).await;
         taken.map_err(|_| "the log did not take the record".to_owned())
-    }
-
-    /// The session's own last record says what was done.
-    async fn end(
-        &self,
-        reference: &str,
-        ending: SessionEnding,
-        by: &str,
-    ) -> Result<Answer, String> {
-        let ended = self.sessions.end_by_operator(reference, ending, by).await;
-        ended.map(|()| Answer::Done {}).map_err(explain)
     }
 
     /// A hold comes before its record: a key that must stay stays, whatever the log says.

@@ -1,5 +1,6 @@
 //! The third stage: the caller's session, and the turn that nobody else can have meanwhile.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -72,7 +73,7 @@ impl Gateway {
                 session => sessions.turn(&caller, session.as_deref()).await,
             }
         };
-        let turn = match to_the_end(turn, slot, &gone).await {
+        let turn = match waited_for(turn, slot, &gone).await {
             Ok(turn) => turn,
             Err(error) => return Err(absent_refusal(head, caller, error)),
         };
@@ -91,12 +92,12 @@ impl Gateway {
 }
 
 /// What was begun is ended, but nobody waits in line for a caller who has hung up.
-async fn to_the_end<T>(
+async fn waited_for<T>(
     turn: impl Future<Output = T>,
     slot: &mut ReplySlot,
     gone: &CancellationToken,
 ) -> T {
-    let mut turn = Box::pin(turn);
+    let mut turn = pin!(turn);
     tokio::select! {
         biased;
         turn = &mut turn => turn,

@@ -66,9 +66,8 @@ fn encode(value: &[u8], end_us: Option<i64>) -> Vec<u8> {
     row
 }
 
-/// Tables in which rows have lifetimes: how sessions ended, the keys of those whose payloads stay, and erasures
-/// that came to nothing.
-const PASSING: [Table; 3] = [Table::Ended, Table::Erasures, Table::SessionKeys];
+/// Tables in which rows have lifetimes: how sessions ended, and the keys of those whose payloads stay.
+const PASSING: [Table; 2] = [Table::Ended, Table::SessionKeys];
 
 /// Whether a row may be forgotten. Before lifetimes were written in front, those of [`Table::Ended`] stood
 /// behind the one byte of the value.
@@ -103,6 +102,7 @@ impl Registry for EmbeddedRegistry {
         let now_us = self.clock.utc_us();
         let end_us = put.lifetime.map(|lifetime| later(now_us, lifetime));
         let (name, row) = (name.to_owned(), encode(&put.value, end_us));
+        let is_away = put.is_away();
         let change = move |transaction: &WriteTransaction| {
             let mut rows = transaction.open_table(definition(table))?;
             let there = rows.get(name.as_str())?.map(|row| row.value().to_vec());
@@ -117,7 +117,9 @@ impl Registry for EmbeddedRegistry {
                 (Expected::Value(expected), Some(value)) => value == Some(expected.as_slice()),
                 _ => false,
             };
-            if as_expected {
+            if as_expected && is_away {
+                rows.remove(name.as_str())?;
+            } else if as_expected {
                 rows.insert(name.as_str(), row.as_slice())?;
             }
             Ok(as_expected)

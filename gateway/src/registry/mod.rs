@@ -94,7 +94,7 @@ pub struct Put {
     pub expected: Expected,
     /// The content.
     pub value: Vec<u8>,
-    /// After this the row is as if it had been deleted; `None`: it stays until it is.
+    /// After this the row is as if it had been deleted; none at all: it is deleted. `None`: it stays until it is.
     pub lifetime: Option<Duration>,
     /// When it has to be durable.
     pub sync: Durable,
@@ -111,8 +111,7 @@ impl Put {
         }
     }
 
-    /// What takes a row away, if it is still what was there: nothing of it is left in its place, and it is as
-    /// if it had been deleted.
+    /// What deletes a row, if it is still what was there.
     pub fn away(was: Vec<u8>, sync: Durable) -> Self {
         Self {
             expected: Expected::Value(was),
@@ -120,6 +119,10 @@ impl Put {
             lifetime: Some(Duration::ZERO),
             sync,
         }
+    }
+
+    fn is_away(&self) -> bool {
+        self.lifetime.is_some_and(|lifetime| lifetime.is_zero())
     }
 }
 

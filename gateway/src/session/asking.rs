@@ -161,7 +161,8 @@ impl Sessions {
             let Some(_place) = queue.wait(&location.name, Duration::ZERO).await else {
                 return;
             };
-            match store.acquire(&location.name, *holder, limits.lease).await {
+            let left = until.saturating_duration_since(Instant::now());
+            match store.acquire(&location.name, *holder, left).await {
                 Ok(Acquired::Held { fence, .. } | Acquired::Expired { fence, .. }) => {
                     if store.free(&location.name, fence).await.is_ok() {
                         return;

@@ -8,6 +8,7 @@ use super::{
     Absence, SessionError, SessionState, SessionView, Sessions, Shared,
     begin::{is_reference, subject},
     find::view,
+    hold::Hold,
     key_row::KeyRow,
     queue::{Patience, Place},
     store::{Acquired, Durable},
@@ -90,23 +91,11 @@ impl Sessions {
         Ok(view(&location, &loaded))
     }
 
-    /// Ends a session for an operator, `by` whom, as the system knows: [`SessionEnding::Revoked`] or
-    /// [`SessionEnding::Erased`]. Both destroy its state; an erased one's key is destroyed too, also that of a
-    /// session which has ended, or whose state is damaged, but not that of one on hold.
-    ///
-    /// The key's row is gone when this returns. The embedded database may keep the old page in
-    /// its file until it uses it again; it can be read there with the root key only.
-    pub async fn end_by_operator(
-        &self,
-        reference: &str,
-        ending: SessionEnding,
-        by: &str,
-    ) -> Result<(), SessionError> {
-        if ending == SessionEnding::Erased {
-            return self.erase(reference, by).await;
-        }
+    /// Ends a session for an operator: its state is destroyed, and its key unless that is kept.
+    pub async fn revoke(&self, reference: &str) -> Result<(), SessionError> {
         let location = self.find(reference).await?;
-        self.end(location, ending, self.shared.limits.wait).await
+        let wait = self.shared.limits.wait;
+        self.end(location, SessionEnding::Revoked, wait).await
     }
 
     /// Ends every session that is past its end, and forgets how sessions ended that nobody can ask
@@ -149,9 +138,14 @@ impl Sessions {
         let ended = self.end(location.clone(), SessionEnding::Expired, Duration::ZERO);
         match ended.await {
             Err(SessionError::NotFound(_)) => {
-                self.retire_key(&location, SessionEnding::Expired).await?;
+                let is_kept = self.retire_key(&location, SessionEnding::Expired).await?;
                 self.shared.blobs.remove(&prefix(&location)).await?;
-                Ok(self.shared.store.forget(&location.name).await?)
+                self.shared.store.forget(&location.name).await?;
+                if is_kept {
+                    // Its hold may have been released while its name was there.
+                    self.retire_key(&location, SessionEnding::Expired).await?;
+                }
+                Ok(())
             }
             done => done,
         }
@@ -178,6 +172,8 @@ impl Sessions {
             }
             Acquired::Busy | Acquired::Full => return Err(SessionError::Busy),
         };
+        // Other turns of this process wait until all of it is done.
+        let _turn = place.hold();
         let may_end = match ending {
             SessionEnding::Erased => self.must_not_be_on_hold(&location).await,
             _ => Ok(()),
@@ -236,12 +232,11 @@ impl Sessions {
             tracing::warn!(session, %error, "parts of an ended session are left behind");
         }
         chains.forget(&location.name);
-        match ending {
-            // Its hold may have been released while it was there.
-            _ if !is_kept => Ok(()),
-            SessionEnding::Erased => self.must_not_be_on_hold(location).await,
-            _ => self.retire_key(location, ending).await.map(drop),
+        // A hold may have been released while the session was there.
+        if is_kept && self.retire_key(location, ending).await? && ending == SessionEnding::Erased {
+            return self.must_not_be_on_hold(location).await;
         }
+        Ok(())
     }
 
     /// Turns of this process are waited for in any case; who does not wait for others has no place in the
@@ -316,17 +311,12 @@ impl Sessions {
     pub(super) async fn destroy_key(&self, location: &Location) -> Result<(), SessionError> {
         // Whatever changes the row meanwhile may put it on hold.
         while let Some(row) = self.wrapped(location).await? {
-            if KeyRow::parse(&row).on_hold {
-                self.must_not_be_on_hold(location).await?;
-                // It was released just now.
-                continue;
+            if let Some(held) = KeyRow::parse(&row).hold {
+                return Err(SessionError::OnHold(Hold::on(location, held)));
             }
             let (registry, put) = (&self.shared.registry, Put::away(row, Durable::Now));
             let put = registry.put_if(Table::SessionKeys, &location.name, put);
             if put.await? {
-                // Nothing is left of it but its name, and that goes too.
-                let (table, name) = (Table::SessionKeys, &location.name);
-                registry.delete(table, name, Durable::Soon).await?;
                 break;
             }
         }

@@ -81,9 +81,17 @@ impl Erasure {
 }
 
 impl Sessions {
-    /// Destroys the key of a session, and its state, for an operator. That is remembered before anything is done
-    /// or said, so that whoever comes after a crash goes on with it.
-    pub(super) async fn erase(&self, reference: &str, by: &str) -> Result<(), SessionError> {
+    /// Destroys the key of a session for an operator, `by` whom, as the system knows, and its state; also the key
+    /// of one that has ended, or whose state is damaged, but not of one on hold. It is remembered before
+    /// anything is done or said, so that whoever comes after a crash goes on with it.
+    ///
+    /// The key's row is gone when this returns. The embedded database may keep the old page in its file until
+    /// it uses it again; it can be read there with the root key only.
+    ///
+    /// # Errors
+    /// [`SessionError::Busy`], `Conflict`, `NotFound`, `OnHold`: it is not erased. All others: it may be, or will
+    /// be, as a sweep goes on with it.
+    pub async fn erase(&self, reference: &str, by: &str) -> Result<(), SessionError> {
         let location = match self.find(reference).await {
             Err(SessionError::NotFound(absence)) => {
                 let key = self.key_of(reference).await?;
@@ -91,21 +99,28 @@ impl Sessions {
             }
             found => found?,
         };
-        if self.is_on_hold(&location).await? {
-            return Err(self.refuse_erasure(&location, by).await);
+        if let Some(hold) = self.hold_on(&location).await? {
+            return Err(self.refuse_erasure(hold, by).await);
         }
         let asked = Erasure::Asked(self.shared.clock.utc_us());
         let before = self.note(&location, asked).await?;
-        let erased = self.erase_now(&location).await;
-        match erased {
-            Err(SessionError::OnHold(_)) => {
-                self.take_back(&location, asked, before).await?;
-                Err(self.refuse_erasure(&location, by).await)
+        // Whoever else has asked takes it back as well, or is dead, and is asked again.
+        let is_asked = |row: &Vec<u8>| matches!(Erasure::parse(row), Some(Erasure::Asked(_)));
+        let before = before.filter(|row| !is_asked(row));
+        match self.erase_now(&location).await {
+            Err(SessionError::OnHold(hold)) => {
+                let refused = self.refuse_erasure(hold, by).await;
+                if matches!(refused, SessionError::OnHold(_)) {
+                    self.take_back(&location, asked, before).await?;
+                }
+                Err(refused)
             }
-            // Nothing was done.
-            Err(SessionError::Busy | SessionError::Conflict | SessionError::Interrupted) => {
-                self.take_back(&location, asked, before).await?;
-                erased
+            // Nothing was done, unless what was noted says that the key is destroyed.
+            Err(error @ (SessionError::Busy | SessionError::Conflict)) => {
+                match self.take_back(&location, asked, before).await? {
+                    true => Err(error),
+                    false => Ok(()),
+                }
             }
             erased => erased,
         }
@@ -144,31 +159,32 @@ impl Sessions {
         }
     }
 
-    /// Notes what was noted before, for an erasure that came to nothing.
+    /// Notes what was noted before, for an erasure that came to nothing. Says whether it was still noted.
     async fn take_back(
         &self,
         location: &Location,
         own: Erasure,
         before: Option<Vec<u8>>,
-    ) -> Result<(), SessionError> {
+    ) -> Result<bool, SessionError> {
         let put = match before {
             Some(before) => Put::new(Expected::Value(own.row()), before, Durable::Now),
             None => Put::away(own.row(), Durable::Now),
         };
         let registry = &self.shared.registry;
-        // Whoever else erases it has noted that.
-        let _was_own = registry
-            .put_if(Table::Erasures, &location.name, put)
-            .await?;
-        Ok(())
+        let put = registry.put_if(Table::Erasures, &location.name, put);
+        Ok(put.await?)
     }
 
     /// Destroys the key of a session whose erasure is in the log. That is remembered first, so that a sweep
     /// destroys it if this process dies in between.
     pub(super) async fn erase_key(&self, location: &Location) -> Result<(), SessionError> {
         let destroyed = Erasure::Destroyed(self.shared.clock.utc_us());
-        self.note(location, destroyed).await?;
-        self.destroy_key(location).await
+        let before = self.note(location, destroyed).await?;
+        let outcome = self.destroy_key(location).await;
+        if matches!(outcome, Err(SessionError::OnHold(_))) {
+            self.take_back(location, destroyed, before).await?;
+        }
+        outcome
     }
 
     /// Goes on with every erasure that a process left undone, and says of each that is final now that it is.
@@ -207,17 +223,19 @@ impl Sessions {
         match erasure.due(self.shared.limits.recovery, now_us) {
             Due::Nothing => Ok(()),
             Due::Erasing => match self.erase_now(location).await {
-                Err(SessionError::OnHold(_)) => {
-                    self.take_back(location, erasure, None).await?;
-                    Err(self.refuse_erasure(location, GATEWAY).await)
+                Err(SessionError::OnHold(hold)) => {
+                    let refused = self.refuse_erasure(hold, GATEWAY).await;
+                    if matches!(refused, SessionError::OnHold(_)) {
+                        self.take_back(location, erasure, None).await?;
+                    }
+                    Err(refused)
                 }
                 erased => erased,
             },
             Due::Saying(since_us) => {
-                let claimed = Erasure::Claimed(since_us, now_us).row();
-                // Whoever has erased it anew since, or says it, has changed the row.
-                let put = Put::new(Expected::Value(erasure.row()), claimed, Durable::Now);
-                self.say_final_once(location, since_us, put).await
+                let claimed = Erasure::Claimed(since_us, now_us);
+                self.say_final_once(location, erasure, claimed, since_us)
+                    .await
             }
         }
     }
@@ -225,32 +243,26 @@ impl Sessions {
     async fn say_final_once(
         &self,
         location: &Location,
+        was: Erasure,
+        claimed: Erasure,
         since_us: i64,
-        claim: Put,
     ) -> Result<(), SessionError> {
         let registry = &self.shared.registry;
-        if registry
-            .put_if(Table::Erasures, &location.name, claim)
-            .await?
-        {
-            self.say_final(location, since_us).await?;
-            registry
-                .delete(Table::Erasures, &location.name, Durable::Now)
+        let put = async |put| registry.put_if(Table::Erasures, &location.name, put).await;
+        // Whoever has erased it anew since, or says it, has changed the row.
+        let claim = Put::new(Expected::Value(was.row()), claimed.row(), Durable::Now);
+        if put(claim).await? {
+            let event = ErasedForGood {
+                subject: subject(&location.reference),
+                tenant: &location.tenant,
+                since_us,
+                recovery: self.shared.limits.recovery,
+            };
+            self.say(event.build().map_err(|_| SessionError::Log)?)
                 .await?;
+            put(Put::away(claimed.row(), Durable::Now)).await?;
         }
         Ok(())
-    }
-
-    async fn say_final(&self, location: &Location, since_us: i64) -> Result<(), SessionError> {
-        let event = ErasedForGood {
-            subject: subject(&location.reference),
-            tenant: &location.tenant,
-            since_us,
-            recovery: self.shared.limits.recovery,
-        };
-        let event = event.build().map_err(|_| SessionError::Log)?;
-        let written = self.shared.journal.append(event).await;
-        written.map_err(|_| SessionError::Log)
     }
 }
 

@@ -1,23 +1,23 @@
 //! Legal holds: sessions whose keys nobody destroys, for as long as a court or an inquiry may ask for what
 //! they sealed.
 //!
-//! The key's own row says that a hold is on it, and is only ever changed by compare-and-swap: so no erasure,
-//! and no end of its time, can miss the hold. Since when and why it is stands in a row of its own. Those
-//! rows are one group, by which the sessions on hold are found.
+//! A hold stands in the key's own row, which is only ever changed by compare-and-swap: so no erasure, and no
+//! end of its time, can miss it. A second row says that there may be one. All of those are one group, by
+//! which the sessions on hold are found.
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    SessionError, Sessions, begin::subject, key_row::KeyRow, store::Durable, turn::Location,
+    SessionError, Sessions,
+    begin::subject,
+    key_row::{Held, KeyRow},
+    store::Durable,
+    turn::Location,
 };
 use crate::{
     audit::{BuildError, Event, HoldAction, HoldChange, SessionEnding},
-    registry::{Expected, Put, RegistryError, Table},
+    registry::{Expected, Put, Table},
 };
-
-/// The version of a hold's row: after it come the time, in microseconds since 1970 (64 bits, big-endian),
-/// and the reason.
-const FORMAT: u8 = 1;
 
 /// A legal hold as operators see it.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -26,33 +26,27 @@ pub struct Hold {
     pub session: String,
     /// Whose it is.
     pub tenant: String,
-    /// Since when it is on hold, in microseconds since 1970 (UTC).
+    /// When it was put on hold, last if more than once, in microseconds since 1970 (UTC).
     pub since_us: i64,
     /// Why: a word, such as the number of a case.
     pub reason: String,
 }
 
 impl Hold {
-    fn parse(location: &Location, row: &[u8]) -> Result<Self, RegistryError> {
-        let (format, rest) = row.split_first().ok_or(RegistryError::Damaged)?;
-        if *format > FORMAT {
-            return Err(RegistryError::Newer);
-        }
-        let (since, reason) = rest.split_first_chunk().ok_or(RegistryError::Damaged)?;
-        let reason = std::str::from_utf8(reason).map_err(|_| RegistryError::Damaged)?;
-        Ok(Self {
+    pub(super) fn on(location: &Location, held: Held<'_>) -> Self {
+        Self {
             session: location.reference.clone(),
             tenant: location.tenant.clone(),
-            since_us: i64::from_be_bytes(*since),
-            reason: reason.to_owned(),
-        })
+            since_us: held.since_us,
+            reason: held.reason.to_owned(),
+        }
     }
 
-    fn row(&self) -> Vec<u8> {
-        let mut row = vec![FORMAT];
-        row.extend_from_slice(&self.since_us.to_be_bytes());
-        row.extend_from_slice(self.reason.as_bytes());
-        row
+    fn held(&self) -> Held<'_> {
+        Held {
+            since_us: self.since_us,
+            reason: &self.reason,
+        }
     }
 
     /// The record of something that was done about it. `by` is who did, as the system knows.
@@ -70,8 +64,8 @@ impl Hold {
 }
 
 impl Sessions {
-    /// Puts a session on hold, also one that has ended if its key is kept. To ask again with the same reason
-    /// says it in the log once more.
+    /// Puts a session on hold, also one that has ended if its key is kept. Asked again with the same reason it
+    /// is put on hold anew.
     ///
     /// # Errors
     /// There is no such session, or its key is destroyed; it is on hold for another reason; or the log did not
@@ -80,150 +74,148 @@ impl Sessions {
         let Some((location, _)) = self.key_of(reference).await? else {
             return Err(SessionError::NotFound(self.ended_how(reference).await?));
         };
-        let mut hold = Hold {
+        let hold = Hold {
             session: location.reference.clone(),
             tenant: location.tenant.clone(),
             since_us: self.shared.clock.utc_us(),
             reason: reason.to_owned(),
         };
-        let build = |hold: &Hold| {
-            hold.event(HoldAction::Hold, by)
-                .map_err(|_| SessionError::Log)
-        };
         // What no record may hold is not begun with.
-        build(&hold)?;
-        match self.hold_on(&location).await? {
-            Some(there) if there.reason == reason => hold = there,
-            Some(there) if self.is_on_hold(&location).await? => {
-                return Err(SessionError::OnHold(there));
+        let event = hold.event(HoldAction::Hold, by);
+        let event = event.map_err(|_| SessionError::Log)?;
+        // It is found before it holds. Who ends the hold before this one leaves this one's row alone.
+        self.list_hold(&location, &hold).await?;
+        let is_other = |held: Held<'_>| held.reason != reason;
+        while let Some(stored) = self.wrapped(&location).await? {
+            let row = KeyRow::parse(&stored);
+            if let Some(other) = row.hold.filter(|held| is_other(*held)) {
+                return Err(SessionError::OnHold(Hold::on(&location, other)));
             }
-            // One that was begun with and never came to be is none.
-            there => self.write_down_hold(&location, there, &hold).await?,
+            let row = KeyRow {
+                hold: Some(hold.held()),
+                ..row
+            };
+            if self.swap_key(&location, &stored, row.encode()).await? {
+                return self.say(event).await;
+            }
         }
-        if !self.mark(&location, true).await? {
-            self.forget_hold(&location).await?;
-            return Err(SessionError::NotFound(self.ended_how(reference).await?));
-        }
-        self.say(build(&hold)?).await
+        Err(SessionError::NotFound(self.ended_how(reference).await?))
     }
 
     /// Ends a hold. The key of a session that has ended is kept from now on as long as if it ended now.
     ///
     /// # Errors
-    /// The session is not on hold, or the log did not take the record: then it still is.
+    /// The session is not on hold, or was put on hold anew meanwhile, or the log did not take the record: then
+    /// it still is.
     pub async fn release(&self, reference: &str, by: &str) -> Result<(), SessionError> {
-        let holds = self.holds_by_place().await?;
-        let found = holds.into_iter().find(|(_, it)| it.session == reference);
-        let (location, hold) = found.ok_or(SessionError::NotOnHold)?;
+        let there = self.key_of(reference).await?;
+        let (location, row) = there.ok_or(SessionError::NotOnHold)?;
+        let hold = KeyRow::parse(&row).hold.ok_or(SessionError::NotOnHold)?;
+        let hold = Hold::on(&location, hold);
         let event = hold.event(HoldAction::Release, by);
         self.say(event.map_err(|_| SessionError::Log)?).await?;
-        self.mark(&location, false).await?;
+        while let Some(stored) = self.wrapped(&location).await? {
+            let row = KeyRow::parse(&stored);
+            match row.hold {
+                None => break,
+                Some(held) if held != hold.held() => {
+                    return Err(SessionError::OnHold(Hold::on(&location, held)));
+                }
+                Some(_) => {}
+            }
+            let row = KeyRow { hold: None, ..row };
+            if self.swap_key(&location, &stored, row.encode()).await? {
+                break;
+            }
+        }
         // While it is there, its end sees to the key: it looks once more when it is done.
         if !self.is_there(&location).await? {
             self.retire_key(&location, SessionEnding::Expired).await?;
         }
-        self.forget_hold(&location).await
+        let registry = &self.shared.registry;
+        let away = Put::away(hold.since_us.to_be_bytes().to_vec(), Durable::Now);
+        let _was_its_own = registry.put_if(Table::Holds, &location.name, away).await?;
+        Ok(())
     }
 
     /// All sessions on hold, in the order of their references.
     ///
     /// # Errors
-    /// The registry failed, or a row of it is damaged.
+    /// The registry failed.
     pub async fn holds(&self) -> Result<Vec<Hold>, SessionError> {
-        let holds = self.holds_by_place().await?;
-        Ok(holds.into_iter().map(|(_, hold)| hold).collect())
+        let mut holds = Vec::new();
+        for location in self.on_hold().await? {
+            holds.extend(self.hold_on(&location).await?);
+        }
+        Ok(holds)
     }
 
-    pub(super) async fn holds_by_place(&self) -> Result<Vec<(Location, Hold)>, SessionError> {
+    /// The sessions on hold.
+    pub(super) async fn on_hold(&self) -> Result<Vec<Location>, SessionError> {
         let rows = self.shared.registry.list(Table::Holds, "").await?;
-        let holds = rows.into_iter().map(|(name, row)| {
-            let location = Location::parse(&name).ok_or(SessionError::Damaged)?;
-            let hold = Hold::parse(&location, &row)?;
-            Ok((location, hold))
-        });
-        holds.collect()
+        let mut locations = Vec::new();
+        for (name, _) in rows {
+            let Some(location) = Location::parse(&name) else {
+                tracing::warn!("the name of a session on hold is damaged");
+                continue;
+            };
+            if self.hold_on(&location).await?.is_some() {
+                locations.push(location);
+            }
+        }
+        Ok(locations)
     }
 
     /// Refuses to destroy the key of a session on hold, and says so in the log. `by` is who asked.
-    pub(super) async fn refuse_erasure(&self, location: &Location, by: &str) -> SessionError {
-        let refused = async {
-            let hold = self.hold_on(location).await?.ok_or(SessionError::Damaged)?;
-            let event = hold.event(HoldAction::RefuseErasure, by);
-            self.say(event.map_err(|_| SessionError::Log)?).await?;
-            Ok(hold)
-        };
-        refused
-            .await
-            .map_or_else(|error| error, SessionError::OnHold)
+    pub(super) async fn refuse_erasure(&self, hold: Hold, by: &str) -> SessionError {
+        match hold.event(HoldAction::RefuseErasure, by) {
+            Ok(event) => match self.say(event).await {
+                Ok(()) => SessionError::OnHold(hold),
+                Err(error) => error,
+            },
+            Err(_) => SessionError::Log,
+        }
     }
 
-    /// An error if a hold is on the key of a session.
+    /// An error if the session is on hold.
     pub(super) async fn must_not_be_on_hold(
         &self,
         location: &Location,
     ) -> Result<(), SessionError> {
-        if !self.is_on_hold(location).await? {
-            return Ok(());
-        }
-        let hold = self.hold_on(location).await?.ok_or(SessionError::Damaged)?;
-        Err(SessionError::OnHold(hold))
+        let hold = self.hold_on(location).await?;
+        hold.map_or(Ok(()), |hold| Err(SessionError::OnHold(hold)))
     }
 
-    /// Whether a hold is on the key of a session.
-    pub(super) async fn is_on_hold(&self, location: &Location) -> Result<bool, SessionError> {
+    pub(super) async fn hold_on(&self, location: &Location) -> Result<Option<Hold>, SessionError> {
         let row = self.wrapped(location).await?;
-        Ok(row.is_some_and(|row| KeyRow::parse(&row).on_hold))
+        let held = row.as_deref().and_then(|row| KeyRow::parse(row).hold);
+        Ok(held.map(|held| Hold::on(location, held)))
     }
 
-    async fn hold_on(&self, location: &Location) -> Result<Option<Hold>, SessionError> {
-        let row = self
-            .shared
-            .registry
-            .get(Table::Holds, &location.name)
-            .await?;
-        let hold = row.map(|row| Hold::parse(location, &row)).transpose();
-        Ok(hold?)
-    }
-
-    async fn write_down_hold(
-        &self,
-        location: &Location,
-        was: Option<Hold>,
-        hold: &Hold,
-    ) -> Result<(), SessionError> {
+    async fn list_hold(&self, location: &Location, hold: &Hold) -> Result<(), SessionError> {
         let registry = &self.shared.registry;
-        let expected = was.map_or(Expected::Absent, |was| Expected::Value(was.row()));
-        let put = Put::new(expected, hold.row(), Durable::Now);
-        match registry.put_if(Table::Holds, &location.name, put).await? {
-            true => Ok(()),
-            false => Err(SessionError::Conflict),
-        }
-    }
-
-    async fn forget_hold(&self, location: &Location) -> Result<(), SessionError> {
-        let registry = &self.shared.registry;
-        let deleted = registry.delete(Table::Holds, &location.name, Durable::Now);
-        deleted.await?;
-        Ok(())
-    }
-
-    /// Marks the key, or takes the mark away; says whether there is a key. From then on it has no end.
-    async fn mark(&self, location: &Location, on_hold: bool) -> Result<bool, SessionError> {
-        let registry = &self.shared.registry;
-        // It may be wrapped anew, or set aside, meanwhile.
-        while let Some(stored) = registry.get(Table::SessionKeys, &location.name).await? {
-            let row = KeyRow {
-                on_hold,
-                ..KeyRow::parse(&stored)
-            };
-            let row = row.encode();
-            let put = Put::new(Expected::Value(stored), row, Durable::Now);
-            let put = registry.put_if(Table::SessionKeys, &location.name, put);
-            if put.await? {
-                return Ok(true);
+        loop {
+            let there = registry.get(Table::Holds, &location.name).await?;
+            let expected = there.map_or(Expected::Absent, Expected::Value);
+            let since = hold.since_us.to_be_bytes().to_vec();
+            let put = Put::new(expected, since, Durable::Now);
+            if registry.put_if(Table::Holds, &location.name, put).await? {
+                return Ok(());
             }
         }
-        Ok(false)
+    }
+
+    /// Changes the row of a key, which has no end then, if it still is what was there.
+    pub(super) async fn swap_key(
+        &self,
+        location: &Location,
+        was: &[u8],
+        row: Vec<u8>,
+    ) -> Result<bool, SessionError> {
+        let put = Put::new(Expected::Value(was.to_vec()), row, Durable::Now);
+        let registry = &self.shared.registry;
+        let put = registry.put_if(Table::SessionKeys, &location.name, put);
+        Ok(put.await?)
     }
 
     async fn is_there(&self, location: &Location) -> Result<bool, SessionError> {
@@ -232,7 +224,8 @@ impl Sessions {
         Ok(!page.names.is_empty())
     }
 
-    async fn say(&self, event: Event) -> Result<(), SessionError> {
+    /// Writes a record that belongs to no turn.
+    pub(super) async fn say(&self, event: Event) -> Result<(), SessionError> {
         let written = self.shared.journal.append(event).await;
         written.map_err(|_| SessionError::Log)
     }

@@ -57,6 +57,7 @@ impl Sessions {
     /// Destroys the key of a session in whose chain nothing more can be said: what was sealed under it
     /// stays unreadable.
     pub(super) async fn erase_unread(&self, location: &Location) -> Result<(), SessionError> {
+        self.must_not_be_on_hold(location).await?;
         self.record_erasure(location).await?;
         self.erase_key(location).await
     }
@@ -67,9 +68,8 @@ impl Sessions {
             subject: subject(&location.reference),
             tenant: &location.tenant,
         };
-        let event = event.build().map_err(|_| SessionError::Log)?;
-        let written = self.shared.journal.append(event).await;
-        written.map_err(|_| SessionError::Log)
+        self.say(event.build().map_err(|_| SessionError::Log)?)
+            .await
     }
 
     /// What becomes of the key of a session that ends now. Says whether it stays because of a legal hold.
@@ -78,12 +78,12 @@ impl Sessions {
         location: &Location,
         ending: SessionEnding,
     ) -> Result<bool, SessionError> {
-        let kept = match (ending, self.shared.limits.keep_keys) {
+        let destroyed = match (ending, self.shared.limits.keep_keys) {
             (SessionEnding::Erased, _) => self.erase_key(location).await,
             (_, None) => self.destroy_key(location).await,
             (_, Some(lifetime)) => return self.keep_key(location, lifetime).await,
         };
-        match kept {
+        match destroyed {
             Err(SessionError::OnHold(_)) => Ok(true),
             destroyed => destroyed.map(|()| false),
         }
@@ -96,12 +96,12 @@ impl Sessions {
     ) -> Result<bool, SessionError> {
         let registry = &self.shared.registry;
         // It may be wrapped anew, or set aside, meanwhile.
-        while let Some(row) = registry.get(Table::SessionKeys, &location.name).await? {
+        while let Some(row) = self.wrapped(location).await? {
             // It outlives its session by far, so it is no matter of a key that may be an earlier one by
             // now. Without that key it stays as it is.
             let keys = self.shared.keyring.tenant(&location.tenant).await.ok();
             let newer = keys.and_then(|keys| adopted(&keys, location, &row).ok());
-            let on_hold = KeyRow::parse(&row).on_hold;
+            let on_hold = KeyRow::parse(&row).hold.is_some();
             let put = Put {
                 value: newer.flatten().unwrap_or_else(|| row.clone()),
                 expected: Expected::Value(row),

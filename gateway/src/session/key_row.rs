@@ -1,13 +1,14 @@
 //! The row of a session's wrapped key: the key as a tenant's key wrapped it, which of the tenant's keys
-//! that is, whether the session is set aside, and whether the key must not be destroyed.
+//! that is, whether the session is set aside, and the legal hold that is on it.
 //!
-//! `[ff] [fe] (wrapped | 02 ‖ epoch (32 bits, big-endian) ‖ wrapped)`: `ff` if the session is set aside; `fe`
-//! if a legal hold is on it; the epoch only where it is not the one in the session's name. A wrapped key
-//! begins with 1, the version of its form.
+//! `[ff] [fe ‖ since (64 bits) ‖ length ‖ reason] (wrapped | 02 ‖ epoch (32 bits) ‖ wrapped)`: `ff` if the session
+//! is set aside; `fe` if it is on hold, since when in microseconds since 1970, and why, at most 255 bytes; the
+//! epoch only where it is not the one in the session's name. Numbers are big-endian. A wrapped key begins
+//! with 1, the version of its form.
 
 /// Stands in front of everything else of a session that is set aside.
 const ASIDE: u8 = 0xff;
-/// Stands in front of the key of a session that a legal hold is on.
+/// Stands in front of a hold.
 const ON_HOLD: u8 = 0xfe;
 /// Stands in front of the epoch of the tenant's key.
 const EPOCH: u8 = 2;
@@ -17,19 +18,34 @@ const EPOCH: u8 = 2;
 pub(super) struct KeyRow<'r> {
     /// Whether the session is set aside.
     pub(super) aside: bool,
-    /// Whether a legal hold is on it: it is not to be destroyed.
-    pub(super) on_hold: bool,
+    /// The hold that is on it: the key is not to be destroyed.
+    pub(super) hold: Option<Held<'r>>,
     /// Which of the tenant's keys wraps it; `None`: the one that names the session.
     pub(super) epoch: Option<u32>,
     /// The wrapped key.
     pub(super) wrapped: &'r [u8],
 }
 
+/// A hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Held<'r> {
+    /// Since when, in microseconds since 1970 (UTC).
+    pub(super) since_us: i64,
+    /// Why: at most 255 bytes.
+    pub(super) reason: &'r str,
+}
+
 impl<'r> KeyRow<'r> {
     /// Reads a row. What is not in any form of ours shows when the key is opened.
     pub(super) fn parse(row: &'r [u8]) -> Self {
-        let (aside, rest) = marked(row, ASIDE);
-        let (on_hold, rest) = marked(rest, ON_HOLD);
+        let (aside, rest) = match row.split_first() {
+            Some((&ASIDE, rest)) => (true, rest),
+            _ => (false, row),
+        };
+        let (hold, rest) = match held(rest) {
+            Some((hold, rest)) => (Some(hold), rest),
+            None => (None, rest),
+        };
         let with_epoch = match rest.split_first() {
             Some((&EPOCH, rest)) => rest.split_first_chunk(),
             _ => None,
@@ -40,19 +56,22 @@ impl<'r> KeyRow<'r> {
         };
         Self {
             aside,
-            on_hold,
+            hold,
             epoch,
             wrapped,
         }
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut row = Vec::with_capacity(self.wrapped.len() + 7);
+        let mut row = Vec::with_capacity(self.wrapped.len() + 6);
         if self.aside {
             row.push(ASIDE);
         }
-        if self.on_hold {
+        if let Some(Held { since_us, reason }) = self.hold {
             row.push(ON_HOLD);
+            row.extend_from_slice(&since_us.to_be_bytes());
+            row.push(u8::try_from(reason.len()).unwrap_or(u8::MAX));
+            row.extend(reason.bytes().take(usize::from(u8::MAX)));
         }
         if let Some(epoch) = self.epoch {
             row.push(EPOCH);
@@ -63,12 +82,17 @@ impl<'r> KeyRow<'r> {
     }
 }
 
-/// Whether a mark stands in front of a row, and the row behind it.
-fn marked(row: &[u8], mark: u8) -> (bool, &[u8]) {
-    match row.split_first() {
-        Some((first, rest)) if *first == mark => (true, rest),
-        _ => (false, row),
-    }
+/// The hold that a row begins with, and what stands behind it.
+fn held(row: &[u8]) -> Option<(Held<'_>, &[u8])> {
+    let (_, rest) = row.split_first().filter(|(first, _)| **first == ON_HOLD)?;
+    let (since, rest) = rest.split_first_chunk()?;
+    let (length, rest) = rest.split_first()?;
+    let (reason, rest) = rest.split_at_checked(usize::from(*length))?;
+    let hold = Held {
+        since_us: i64::from_be_bytes(*since),
+        reason: std::str::from_utf8(reason).ok()?,
+    };
+    Some((hold, rest))
 }
 
 #[cfg(test)]
@@ -77,11 +101,20 @@ mod tests {
 
     #[test]
     fn rows_come_back_as_they_were() {
-        for (aside, on_hold) in [(false, false), (false, true), (true, false), (true, true)] {
+        let held = Held {
+            since_us: -7,
+            reason: "case:1",
+        };
+        for (aside, hold) in [
+            (false, None),
+            (false, Some(held)),
+            (true, None),
+            (true, Some(held)),
+        ] {
             for epoch in [None, Some(1), Some(u32::MAX)] {
                 let row = KeyRow {
                     aside,
-                    on_hold,
+                    hold,
                     epoch,
                     wrapped: &[1, 2, 3],
                 };

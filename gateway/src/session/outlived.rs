@@ -45,8 +45,7 @@ impl Sessions {
                 .text("tenant", tenant)
                 .integer("epoch", u64::from(epoch));
             let event = event.finish().map_err(|_| SessionError::Log)?;
-            let written = self.shared.journal.append(event).await;
-            written.map_err(|_| SessionError::Log)?;
+            self.say(event).await?;
             keyring.destroy(tenant, epoch).await?;
             tracing::info!(tenant, epoch, "an earlier key of a tenant is destroyed");
         }
@@ -64,11 +63,14 @@ impl Sessions {
     /// Whether the key of a session on hold is still under this one, which outlives whatever else there is. It
     /// is wrapped anew first, if it can be.
     async fn is_held_by(&self, tenant: &str, epoch: u32) -> Result<bool, SessionError> {
-        for (location, _) in self.holds_by_place().await? {
+        for location in self.on_hold().await? {
             if location.tenant != tenant {
                 continue;
             }
-            self.rewrap_one(&location).await?;
+            if let Err(error) = self.rewrap_one(&location).await {
+                let session = location.reference.as_str();
+                tracing::warn!(session, %error, "the key of a session on hold is not wrapped anew");
+            }
             let row = self.wrapped(&location).await?;
             let under = |row: Vec<u8>| KeyRow::parse(&row).epoch.unwrap_or(location.epoch);
             if row.map(under) == Some(epoch) {

@@ -2,8 +2,8 @@
 
 use tokio::time::Instant;
 
-use super::{Durable, SessionError, Sessions, key_row::KeyRow, turn::Location};
-use crate::registry::{Expected, Put, Table, TenantKeys};
+use super::{SessionError, Sessions, key_row::KeyRow, turn::Location};
+use crate::registry::TenantKeys;
 
 /// Rows looked at in one step.
 const PAGE: usize = 256;
@@ -39,7 +39,7 @@ impl Sessions {
         };
         if rewrapped.next.is_none() {
             // They may have ended long ago.
-            for (location, _) in self.holds_by_place().await? {
+            for location in self.on_hold().await? {
                 self.count_rewrapped(&location, &mut rewrapped).await;
             }
         }
@@ -74,18 +74,15 @@ impl Sessions {
     /// Whether it had to be done, and was.
     pub(super) async fn rewrap_one(&self, location: &Location) -> Result<bool, SessionError> {
         let keys = self.shared.keyring.tenant(&location.tenant).await?;
-        let registry = &self.shared.registry;
         loop {
-            let Some(stored) = registry.get(Table::SessionKeys, &location.name).await? else {
+            let Some(stored) = self.wrapped(location).await? else {
                 return Ok(false);
             };
             let Some(row) = adopted(&keys, location, &stored)? else {
                 return Ok(false);
             };
-            let put = Put::new(Expected::Value(stored), row, Durable::Now);
-            let put = registry.put_if(Table::SessionKeys, &location.name, put);
             // Otherwise it was set aside, ended, or wrapped anew by another meanwhile.
-            if put.await? {
+            if self.swap_key(location, &stored, row).await? {
                 return Ok(true);
             }
         }

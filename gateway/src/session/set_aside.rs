@@ -2,11 +2,8 @@
 //! everything, or because somebody put back an older copy. Such a session is not gone on with, on any
 //! replica: the mark is in front of its wrapped key, which every use of the session reads.
 
-use super::{Durable, SessionError, Sessions, begin::subject, key_row::KeyRow, turn::Location};
-use crate::{
-    audit::RolledBack,
-    registry::{Expected, Put, Table},
-};
+use super::{SessionError, Sessions, begin::subject, key_row::KeyRow, turn::Location};
+use crate::audit::RolledBack;
 
 impl Sessions {
     /// Sets a session aside for all replicas. `found` is the number that its next record would have
@@ -18,10 +15,9 @@ impl Sessions {
         found: impl Into<Option<u64>>,
         known: Option<u64>,
     ) -> Result<(), SessionError> {
-        let registry = &self.shared.registry;
         // Its key may be wrapped anew meanwhile; what is left then is another mark, or no row.
         loop {
-            let Some(stored) = registry.get(Table::SessionKeys, &location.name).await? else {
+            let Some(stored) = self.wrapped(location).await? else {
                 return Ok(());
             };
             let row = KeyRow::parse(&stored);
@@ -29,9 +25,7 @@ impl Sessions {
                 return Ok(());
             }
             let marked = KeyRow { aside: true, ..row }.encode();
-            let put = Put::new(Expected::Value(stored.clone()), marked, Durable::Now);
-            let put = registry.put_if(Table::SessionKeys, &location.name, put);
-            if put.await? {
+            if self.swap_key(location, &stored, marked).await? {
                 break;
             }
         }

@@ -19,7 +19,7 @@ use crate::finding::{Field, Look, Open};
 use crate::policy::Direction;
 
 /// Findings that start in the same cell are made in windows with the same start.
-const CELL: usize = 1024;
+const CELL: usize = 512;
 /// Text before a cell that its windows begin with.
 const LEFT: usize = 512;
 /// Offsets at which an open match is given up on if it is that long.
@@ -46,6 +46,8 @@ pub(super) struct Text {
     key: Option<String>,
     pub(super) certain_only: bool,
     alike: LookAlikes,
+    /// What the engine saw last, and in which window: once a part is decided, the rest is looked at anew.
+    seen: Option<(Range<usize>, bool, Look)>,
 }
 
 impl Text {
@@ -62,6 +64,7 @@ impl Text {
             key,
             certain_only: false,
             alike: LookAlikes::default(),
+            seen: None,
         }
     }
 
@@ -147,7 +150,10 @@ impl Text {
         out: &mut Decided,
     ) -> Result<Option<Look>, ReplyRefusal> {
         let (at, window) = (self.at, self.window());
-        let look = self.look(sight, window..to, last)?;
+        let look = match self.seen.take() {
+            Some((range, whole, look)) if range == (window..to) && whole == last => look,
+            _ => self.look(sight, window..to, last)?,
+        };
         let settled = if last { to } else { window + look.settled };
         let Tokens { found, hold } = self.tokens(sight, to, last);
         let cell = self.boundary((at / CELL + 1) * CELL).min(to);
@@ -172,7 +178,11 @@ impl Text {
         }
         let spans = self.spans(sight, &found, findings, limit)?;
         self.release(sight, spans, limit, out)?;
-        Ok((self.at == at).then_some(look))
+        if self.at == at {
+            return Ok(Some(look));
+        }
+        self.seen = Some((window..to, last, look));
+        Ok(None)
     }
 
     /// The session's tokens in what is undecided up to `to`.

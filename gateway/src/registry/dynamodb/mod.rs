@@ -109,7 +109,7 @@ impl Registry for DynamoRegistry {
 
     async fn put_if(&self, table: Table, name: &str, put: Put) -> Result<bool, RegistryError> {
         let write = write_id().map_err(|error| RegistryError::Unavailable(Box::new(error)))?;
-        let now_us = self.link.now_us();
+        let (now_us, is_away) = (self.link.now_us(), put.is_away());
         let mut row = key(table, name).into_item();
         row.insert(FORMAT.to_owned(), number(1));
         row.insert(WRITE.to_owned(), number(write));
@@ -127,12 +127,17 @@ impl Registry for DynamoRegistry {
                 IF_VALUE
             }
         };
+        // A second attempt would not find what the first one deleted.
+        let (verb, repeats) = match is_away {
+            true => (Verb::Delete(key(table, name)), false),
+            false => (Verb::Put(row), true),
+        };
         let change = Change {
-            verb: Verb::Put(row),
+            verb,
             condition: Some(condition.to_owned()),
             values,
             names: Vec::new(),
-            repeats: true,
+            repeats,
         };
         match self.link.write(change).await? {
             Written::Done(_) => Ok(true),

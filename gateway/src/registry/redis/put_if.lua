@@ -1,5 +1,5 @@
 -- KEYS: the hash. ARGV: the row's name, 'absent' or 'value', the value that must be there, the new
--- value, its lifetime in microseconds or ''.
+-- value, its lifetime in microseconds or '' (0: the row is deleted).
 local now = now_us()
 local row = redis.call('HGET', KEYS[1], ARGV[1])
 local there = false
@@ -19,6 +19,10 @@ if ARGV[2] == 'absent' then
   end
 elseif there ~= ARGV[3] then
   return { 'no' }
+end
+if ARGV[5] == '0' then
+  redis.call('HDEL', KEYS[1], ARGV[1])
+  return { 'yes' }
 end
 local ends = 0
 if ARGV[5] ~= '' then

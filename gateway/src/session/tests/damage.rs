@@ -119,11 +119,7 @@ async fn without_its_key_a_session_is_gone() {
     let (_dir, house, ann, opened) = scene().await;
     let name = name(&opened.reference, "t");
     let state = row(&house, ROWS, &name);
-    house
-        .sessions
-        .end_by_operator(&opened.reference, SessionEnding::Erased, BY)
-        .await
-        .unwrap();
+    house.sessions.erase(&opened.reference, BY).await.unwrap();
     // Whoever kept a copy of the state has nothing to open it with.
     put(&house, ROWS, &name, state).await;
     let found = house.sessions.turn(&ann, Some(opened.id.expose())).await;

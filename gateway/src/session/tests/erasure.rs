@@ -1,19 +1,14 @@
 //! An erasure is final when no backup can bring the key back.
 
 use super::*;
-use crate::{
-    audit::SessionEnding,
-    registry::{Expected, Put, Table},
-};
+use crate::registry::{Expected, Put, Table};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
 async fn erased(house: &House) -> String {
     let ann = caller("ann", "t");
     let reference = house.sessions.open(&ann).await.unwrap().reference;
-    let ended = house
-        .sessions
-        .end_by_operator(&reference, SessionEnding::Erased, BY);
+    let ended = house.sessions.erase(&reference, BY);
     ended.await.unwrap();
     reference
 }
@@ -73,9 +68,7 @@ async fn what_a_crash_left_undone_a_sweep_does() {
     let ann = caller("ann", "t");
     let reference = house.sessions.open(&ann).await.unwrap().reference;
     let [(name, key)] = <[_; 1]>::try_from(keys(&reference).await).unwrap();
-    let ended = house
-        .sessions
-        .end_by_operator(&reference, SessionEnding::Erased, BY);
+    let ended = house.sessions.erase(&reference, BY);
     ended.await.unwrap();
     let put = Put::new(Expected::Absent, key, Durable::Now);
     assert!(
@@ -117,9 +110,7 @@ async fn what_was_asked_for_and_not_done_is_done() {
             house.sessions.close(&ann, &reference).await.unwrap();
         }
         house.pages.refuse(true);
-        let asked = house
-            .sessions
-            .end_by_operator(&reference, SessionEnding::Erased, BY);
+        let asked = house.sessions.erase(&reference, BY);
         assert!(matches!(asked.await, Err(SessionError::Log)));
         house.pages.refuse(false);
         let kept = async || house.sessions.payload_grant(&reference).await.unwrap();
@@ -142,15 +133,17 @@ async fn what_was_asked_for_and_not_done_is_done() {
     }
 }
 
-/// Who was told to try again is not surprised later.
+/// Who was told to try again is not surprised later, nor who was at the same time.
 #[tokio::test]
 async fn an_erasure_that_came_to_nothing_is_forgotten() {
     let (_dir, house, ann, opened) = scene().await;
     let turn = house.sessions.turn(&ann, Some(opened.id.expose())).await;
-    let busy = house
-        .sessions
-        .end_by_operator(&opened.reference, SessionEnding::Erased, BY);
-    assert!(matches!(busy.await, Err(SessionError::Busy)));
+    let busy = house.sessions.erase(&opened.reference, BY);
+    let again = house.sessions.erase(&opened.reference, BY);
+    let (busy, again) = tokio::join!(busy, again);
+    for busy in [busy, again] {
+        assert!(matches!(busy, Err(SessionError::Busy)));
+    }
     drop(turn);
     let registry = &house.sessions.shared.registry;
     let noted = registry.list(Table::Erasures, "").await.unwrap();

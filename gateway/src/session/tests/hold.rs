@@ -4,6 +4,11 @@ use super::*;
 use crate::registry::{Expected, Put, Table};
 
 const DAY: Duration = Duration::from_secs(86_400);
+
+fn soon() -> tokio::time::Instant {
+    tokio::time::Instant::now() + DAY
+}
+
 const WHY: &str = "case:2026-17";
 
 impl House {
@@ -12,8 +17,7 @@ impl House {
     }
 
     async fn erase(&self, reference: &str) -> Result<(), SessionError> {
-        let erased = SessionEnding::Erased;
-        self.sessions.end_by_operator(reference, erased, BY).await
+        self.sessions.erase(reference, BY).await
     }
 
     /// Whether what was sealed under its key can still be opened.
@@ -131,32 +135,78 @@ async fn a_hold_can_be_said_again_but_not_for_another_reason() {
     assert!(is_on_hold(house.erase(&reference).await));
     house.clock.advance(DAY / 48);
     house.hold(&reference).await.unwrap();
+    let anew = NOW_US + 1_800_000_000;
     assert_eq!(
         house.pages.outside("session.hold")[0]["hold"]["since_us"],
-        NOW_US
+        anew
     );
     let other = house.sessions.hold(&reference, "case:9", BY).await;
     assert!(is_on_hold(other));
 }
 
-/// Between the two rows of a hold a process may die: nothing is on hold then.
+/// A process died before it put the hold: the session is listed as one that may be on hold, and is not.
 #[tokio::test]
-async fn a_hold_that_was_only_begun_can_be_put_anew() {
-    let (_dir, house, reference, _) = house_that_keeps(None).await;
-    house.hold(&reference).await.unwrap();
+async fn a_hold_that_was_only_begun_is_none() {
+    let (_dir, house, reference, ann) = house_that_keeps(Some(DAY)).await;
     let (location, _) = house.sessions.key_of(&reference).await.unwrap().unwrap();
     let registry = &house.sessions.shared.registry;
-    let marked = house.sessions.wrapped(&location).await.unwrap().unwrap();
-    let put = Put::new(
-        Expected::Value(marked.clone()),
-        marked[1..].to_vec(),
-        Durable::Now,
+    let put = Put::new(Expected::Absent, vec![0; 8], Durable::Now);
+    let listed = registry.put_if(Table::Holds, &location.name, put);
+    assert!(listed.await.unwrap());
+    house.sessions.close(&ann, &reference).await.unwrap();
+    assert!(house.sessions.holds().await.unwrap().is_empty());
+    house.sessions.rewrap(None, soon()).await.unwrap();
+    assert!(matches!(
+        house.sessions.release(&reference, BY).await,
+        Err(SessionError::NotOnHold)
+    ));
+    house.clock.advance(DAY);
+    assert!(!house.opens(&reference).await);
+}
+
+/// What was asked for before the hold, and came to nothing then, is not done behind it.
+#[tokio::test]
+async fn an_erasure_that_was_left_undone_is_refused_and_forgotten() {
+    for ended in [false, true] {
+        let (_dir, house, reference, ann) = house_that_keeps(Some(DAY * 400)).await;
+        if ended {
+            house.sessions.close(&ann, &reference).await.unwrap();
+        }
+        house.pages.refuse(true);
+        assert!(matches!(
+            house.erase(&reference).await,
+            Err(SessionError::Log)
+        ));
+        house.pages.refuse(false);
+        house.hold(&reference).await.unwrap();
+        house.clock.advance(Duration::from_secs(600));
+        for _ in 0..2 {
+            house.sessions.conclude_erasures().await.unwrap();
+            let refused = house.pages.outside("session.erase.refused");
+            assert_eq!(refused.len(), 1, "{ended}");
+            assert_eq!(refused[0]["hold"]["by"], "gateway");
+        }
+        assert!(house.pages.outside("session.erase.request").is_empty());
+        house.sessions.release(&reference, BY).await.unwrap();
+        house.clock.advance(Duration::from_secs(600));
+        house.sessions.conclude_erasures().await.unwrap();
+        assert!(house.opens(&reference).await);
+    }
+}
+
+/// It was put anew while the release was on its way into the log.
+#[tokio::test]
+async fn a_release_ends_no_hold_but_the_one_that_it_read() {
+    let (_dir, house, reference, _) = house_that_keeps(None).await;
+    house.hold(&reference).await.unwrap();
+    house.clock.advance(DAY / 48);
+    let (again, released) = tokio::join!(
+        biased;
+        house.hold(&reference),
+        house.sessions.release(&reference, BY)
     );
-    let unmarked = registry.put_if(Table::SessionKeys, &location.name, put);
-    assert!(unmarked.await.unwrap());
-    let other = house.sessions.hold(&reference, "case:9", BY).await;
-    other.unwrap();
-    assert_eq!(house.sessions.holds().await.unwrap()[0].reason, "case:9");
+    again.unwrap();
+    assert_eq!(released.is_err(), is_on_hold(house.erase(&reference).await));
 }
 
 /// The tenant's key under which it is wrapped would be destroyed before it.

@@ -141,10 +141,7 @@ async fn a_failure_of_kms(
     house.sessions.open(&bob).await.unwrap();
     chain_is_whole(&house, &opened.reference);
     chain_is_whole(&house, &other.reference);
-    let erased = SessionEnding::Erased;
-    let ended = house
-        .sessions
-        .end_by_operator(&opened.reference, erased, BY);
+    let ended = house.sessions.erase(&opened.reference, BY);
     ended.await.unwrap();
     assert_eq!(
         absence(house.sessions.turn(&ann, Some(id)).await),

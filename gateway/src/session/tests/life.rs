@@ -270,16 +270,8 @@ async fn operators_see_all_and_end_any() {
         "key:k_bob"
     );
 
-    house
-        .sessions
-        .end_by_operator(&one.reference, SessionEnding::Revoked, BY)
-        .await
-        .unwrap();
-    house
-        .sessions
-        .end_by_operator(&two.reference, SessionEnding::Erased, BY)
-        .await
-        .unwrap();
+    house.sessions.revoke(&one.reference).await.unwrap();
+    house.sessions.erase(&two.reference, BY).await.unwrap();
     let turn = async |who: &Caller, id: &Secret<String>| {
         absence(house.sessions.turn(who, Some(id.expose())).await)
     };
@@ -297,10 +289,7 @@ async fn operators_see_all_and_end_any() {
         house.sessions.list(None).await.unwrap()[0].reference,
         three.reference
     );
-    let again = house
-        .sessions
-        .end_by_operator(&two.reference, SessionEnding::Erased, BY)
-        .await;
+    let again = house.sessions.erase(&two.reference, BY).await;
     assert_eq!(absence(again), Absence::Erased);
 }
 

@@ -50,12 +50,8 @@ async fn a_store_that_lost_something_is_found_out() {
         assert_eq!(unchained(&all.one), ["session.rolled_back"]);
         assert!(unchained(&all.two).is_empty());
         // It can still be ended, and nothing is said of that in a chain that cannot go on.
-        let (reference, erased) = (&all.opened.reference, SessionEnding::Erased);
-        all.two
-            .sessions
-            .end_by_operator(reference, erased, BY)
-            .await
-            .unwrap();
+        let reference = &all.opened.reference;
+        all.two.sessions.erase(reference, BY).await.unwrap();
         all.is_dense(&[&all.one, &all.two], 3);
         assert_eq!(absence(all.try_turn(&all.one).await), Absence::Erased);
     }

@@ -173,12 +173,7 @@ async fn a_key_that_is_wrapped_anew_is_destroyed_like_any_other() {
     let name = name(&house, reference).await;
     rotate(&house).await;
     house.sessions.rewrap(None, soon()).await.unwrap();
-    let erased = SessionEnding::Erased;
-    house
-        .sessions
-        .end_by_operator(reference, erased, BY)
-        .await
-        .unwrap();
+    house.sessions.erase(reference, BY).await.unwrap();
     let registry = &house.sessions.shared.registry;
     let gone = registry.get(Table::SessionKeys, &name).await.unwrap();
     assert!(gone.is_none());
