@@ -115,15 +115,22 @@ impl Sessions {
                 }
                 Err(refused)
             }
-            // Nothing was done, unless what was noted says that the key is destroyed.
             Err(error @ (SessionError::Busy | SessionError::Conflict)) => {
-                match self.take_back(&location, asked, before).await? {
-                    true => Err(error),
-                    false => Ok(()),
+                self.take_back(&location, asked, before).await?;
+                // It may have gone as far as the key before others came between.
+                match self.noted(&location).await? {
+                    Some(Erasure::Destroyed(_) | Erasure::Claimed(..)) => Ok(()),
+                    Some(Erasure::Asked(_)) | None => Err(error),
                 }
             }
             erased => erased,
         }
+    }
+
+    async fn noted(&self, location: &Location) -> Result<Option<Erasure>, SessionError> {
+        let registry = &self.shared.registry;
+        let row = registry.get(Table::Erasures, &location.name).await?;
+        Ok(row.and_then(|row| Erasure::parse(&row)))
     }
 
     async fn erase_now(&self, location: &Location) -> Result<(), SessionError> {
@@ -159,20 +166,23 @@ impl Sessions {
         }
     }
 
-    /// Notes what was noted before, for an erasure that came to nothing. Says whether it was still noted.
+    /// Notes what was noted before, for an erasure that came to nothing, unless somebody else has noted
+    /// something since.
     async fn take_back(
         &self,
         location: &Location,
         own: Erasure,
         before: Option<Vec<u8>>,
-    ) -> Result<bool, SessionError> {
+    ) -> Result<(), SessionError> {
         let put = match before {
             Some(before) => Put::new(Expected::Value(own.row()), before, Durable::Now),
             None => Put::away(own.row(), Durable::Now),
         };
         let registry = &self.shared.registry;
-        let put = registry.put_if(Table::Erasures, &location.name, put);
-        Ok(put.await?)
+        let _was_own = registry
+            .put_if(Table::Erasures, &location.name, put)
+            .await?;
+        Ok(())
     }
 
     /// Destroys the key of a session whose erasure is in the log. That is remembered first, so that a sweep

@@ -47,7 +47,15 @@ pub(super) struct Text {
     pub(super) certain_only: bool,
     alike: LookAlikes,
     /// What the engine saw last, and in which window: once a part is decided, the rest is looked at anew.
-    seen: Option<(Range<usize>, bool, Look)>,
+    seen: Option<Box<Seen>>,
+}
+
+/// What the engine saw in a window, and whether the text ends with it.
+#[derive(Clone)]
+struct Seen {
+    window: Range<usize>,
+    last: bool,
+    look: Look,
 }
 
 impl Text {
@@ -151,7 +159,7 @@ impl Text {
     ) -> Result<Option<Look>, ReplyRefusal> {
         let (at, window) = (self.at, self.window());
         let look = match self.seen.take() {
-            Some((range, whole, look)) if range == (window..to) && whole == last => look,
+            Some(seen) if seen.window == (window..to) && seen.last == last => seen.look,
             _ => self.look(sight, window..to, last)?,
         };
         let settled = if last { to } else { window + look.settled };
@@ -181,7 +189,11 @@ impl Text {
         if self.at == at {
             return Ok(Some(look));
         }
-        self.seen = Some((window..to, last, look));
+        self.seen = Some(Box::new(Seen {
+            window: window..to,
+            last,
+            look,
+        }));
         Ok(None)
     }
 
