@@ -1,6 +1,5 @@
 //! The third stage: the caller's session, and the turn that nobody else can have meanwhile.
 
-use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -97,7 +96,7 @@ async fn waited_for<T>(
     slot: &mut ReplySlot,
     gone: &CancellationToken,
 ) -> T {
-    let mut turn = pin!(turn);
+    let mut turn = Box::pin(turn);
     tokio::select! {
         biased;
         turn = &mut turn => turn,
