@@ -29,9 +29,19 @@ impl What {
     fn includes(&self, entry: &Entry<'_>) -> bool {
         match self {
             Self::Request(id) => entry.request == Some(id.as_str()),
-            Self::Session(id) => [entry.session, entry.run].contains(&Some(id.as_str())),
+            Self::Session(id) => {
+                [entry.session, entry.run].contains(&Some(id.as_str()))
+                    || (entry.session.is_none() && outside(entry.event).as_ref() == Some(id))
+            }
         }
     }
+}
+
+/// The session that a record is about which stands outside of its chain: a hold, an erasure behind its end.
+fn outside(event: &str) -> Option<String> {
+    let event: Value = serde_json::from_str(event).ok()?;
+    let session = event.get("outside")?.get("session")?.as_str();
+    session.map(str::to_owned)
 }
 
 struct Row {
@@ -40,6 +50,12 @@ struct Row {
     sseq: Option<u64>,
     line: String,
     text: String,
+}
+
+impl Row {
+    fn place(&self) -> (&str, bool, Option<u64>, u64) {
+        (&self.session, self.sseq.is_none(), self.sseq, self.unix_us)
+    }
 }
 
 /// How the records are given out.
@@ -65,7 +81,8 @@ pub(crate) fn run(log: &dyn Fetcher, what: &What, given: &Given) -> Result<ExitC
     })
     .map_err(|error| Failure::Read(error.to_string()))?;
     // A session's own numbers are its order; clocks of different replicas may disagree.
-    rows.sort_by(|a, b| (&a.session, a.sseq, a.unix_us).cmp(&(&b.session, b.sseq, b.unix_us)));
+    // What stands outside of its chain comes behind it.
+    rows.sort_by(|a, b| a.place().cmp(&b.place()));
     let out = given.out.as_deref();
     let export = export(what, &rows);
     given.recording.deliver(out, export, |out| {
@@ -112,7 +129,9 @@ fn row(entry: &Entry<'_>) -> Row {
     );
     Row {
         unix_us: entry.unix_us,
-        session: entry.session.unwrap_or_default().to_owned(),
+        session: entry
+            .session
+            .map_or_else(|| outside(entry.event).unwrap_or_default(), str::to_owned),
         sseq: entry.sseq,
         line: entry.line.to_owned(),
         text,
@@ -174,6 +193,15 @@ fn is_digest(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_stands_outside_of_a_chain_is_its_sessions_all_the_same() {
+        let hold = r#"{"kind":"session.hold","outside":{"session":"s_1"},"tenant":"t"}"#;
+        assert_eq!(outside(hold).as_deref(), Some("s_1"));
+        for other in [r#"{"kind":"x","sid":"s_1"}"#, r#"{"outside":7}"#, "no json"] {
+            assert_eq!(outside(other), None);
+        }
+    }
 
     #[test]
     fn details_are_short_and_safe_to_show() {

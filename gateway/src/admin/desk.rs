@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use gatehouse_ledger::export::{Export, is_word};
+use gatehouse_redactor::{Engine, Policy};
 
 use super::{Answer, Request};
 use crate::{
@@ -111,6 +112,11 @@ impl Desk {
 
     /// The record of what somebody else is about to give out: without this answer it is not.
     pub(super) async fn record_export(&self, export: &Export, by: &str) -> Result<Answer, String> {
+        let words = [("name", &export.name), ("purpose", &export.purpose)];
+        for (what, word) in words {
+            word.as_deref()
+                .map_or(Ok(()), |word| bare_word(what, word))?;
+        }
         let event = export.event(by).map_err(|error| error.to_string())?;
         self.append(event).await.map(|()| Answer::Done {})
     }
@@ -142,10 +148,7 @@ impl Desk {
 
     /// A hold comes before its record: a key that must stay stays, whatever the log says.
     async fn hold(&self, reference: &str, reason: &str, by: &str) -> Result<Answer, String> {
-        if !is_word(reason) {
-            let why = "the reason is not a plain word (letters, digits and - _ . : /)";
-            return Err(why.to_owned());
-        }
+        bare_word("reason", reason)?;
         match self.sessions.hold(reference, reason, by).await {
             Ok(()) => Ok(Answer::Done {}),
             Err(error @ SessionError::Log) => {
@@ -153,6 +156,23 @@ impl Desk {
             }
             Err(error) => Err(explain(error)),
         }
+    }
+}
+
+/// A word for the log must be one, and hold no value: the log cannot be mended.
+pub(super) fn bare_word(what: &str, word: &str) -> Result<(), String> {
+    if !is_word(word) {
+        return Err(format!(
+            "the {what} is not a plain word (1 to 128 of letters, digits and - _ . : /)"
+        ));
+    }
+    let engine = Engine::new(&Policy::default()).map_err(|error| error.to_string())?;
+    let found = engine
+        .find_certain(word)
+        .map_err(|error| error.to_string())?;
+    match found.first() {
+        Some(found) => Err(format!("the {what} looks like a {}", found.label)),
+        None => Ok(()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Small requests to few servers, each answered with a few bytes.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,6 +43,8 @@ pub(super) enum PostError {
     Large,
     #[error("no answer in time")]
     Late,
+    #[error("no TLS, or a certificate that is not trusted (ca)")]
+    Untrusted,
     #[error("not reached")]
     Unreachable,
 }
@@ -88,6 +91,7 @@ impl Post {
             let answered = self.0.request(request).await;
             let (head, body) = answered
                 .map_err(|error| match error.is_connect() {
+                    true if is_of_tls(&error) => PostError::Untrusted,
                     true => PostError::Unreachable,
                     false => PostError::Cut,
                 })?
@@ -111,6 +115,16 @@ impl Post {
             .await
             .unwrap_or(Err(PostError::Late))
     }
+}
+
+/// Whether somebody was reached, and the handshake failed.
+fn is_of_tls(error: &(dyn Error + 'static)) -> bool {
+    let tls = |error: &(dyn Error + 'static)| {
+        let io = error.downcast_ref::<std::io::Error>();
+        let inner = io.and_then(std::io::Error::get_ref);
+        inner.is_some_and(|inner| inner.is::<rustls::Error>()) || error.is::<rustls::Error>()
+    };
+    std::iter::successors(Some(error), |&error| error.source()).any(tls)
 }
 
 fn trusting(ca: &[u8], ciphers: CryptoProvider) -> Result<ClientConfig, rustls::Error> {

@@ -7,6 +7,7 @@ use std::{
     path::PathBuf,
 };
 
+use gatehouse_ledger::export::is_word;
 use zeroize::Zeroizing;
 
 use super::{
@@ -131,6 +132,11 @@ pub(super) fn run(command: Command, output: &mut Output) -> Result<(), Failure> 
         Command::Hold(it) => {
             let (reference, place) = it.one.named()?;
             let reason = it.reason;
+            if !is_word(&reason) {
+                let what =
+                    "the reason is not a plain word (1 to 128 of letters, digits and - _ . : /)";
+                return Err(Failure::Usage(what.to_owned()));
+            }
             done(place.ask(Request::SessionHold { reference, reason })?)
         }
         Command::Holds(it) => holds(it, output),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gatehouse_envelope::digest::sha256;
-use gatehouse_redactor::{Engine, Policies, Policy};
+use gatehouse_redactor::{Engine, Label, Policies, Policy};
 
 use super::check::Check;
 use super::{Redaction, tree, valid_tenant};
@@ -45,6 +45,14 @@ impl Check<'_> {
             }
             return None;
         }
+        if let Some(label) = shows(&policy) {
+            let message = format!(
+                "names something by what looks like a {label}; all of it but terms, patterns and ignored values \
+                 stands in the log"
+            );
+            self.faults.add(file, message);
+            return None;
+        }
         match Engine::new(&policy) {
             Ok(engine) => Some(Redaction {
                 policies: Arc::new(Policies::new(policy)),
@@ -55,5 +63,29 @@ impl Check<'_> {
                 None
             }
         }
+    }
+}
+
+/// What shows by itself in what the log tells of a policy: no record may hold such a value.
+fn shows(policy: &Policy) -> Option<Label> {
+    let text = toml::to_string(&policy.withheld()).ok()?;
+    let engine = Engine::new(&Policy::default()).ok()?;
+    let found = engine.find_certain(&text).ok()?;
+    found.first().map(|found| found.label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_names_nothing_by_a_value() {
+        let shown = |text: &str| shows(&toml::from_str(text).unwrap());
+        assert_eq!(shown("[[field]]\nkeys = ['employee no.']"), None);
+        let card = "[[rule]]\nname = 'card-4111-1111-1111-1111'\nlabel = 'X'\npattern = 'x'";
+        assert_eq!(shown(card), Some(Label::CREDIT_CARD));
+        let mail = "[[field]]\nkeys = ['jane.doe@corp.example.net']";
+        assert_eq!(shown(mail), Some(Label::EMAIL));
+        assert_eq!(shown("ignore = ['jane.doe@corp.example.net']"), None);
     }
 }

@@ -177,8 +177,10 @@ pub(super) fn session_refusal(error: &SessionError) -> Rejection {
         SessionError::NotFound(_) => Code::SessionNotFound,
         SessionError::RolledBack(_) => Code::SessionRolledBack,
         SessionError::Keys(error) if error.is_the_providers() => Code::KeysUnavailable,
-        // Holds stand in the way of operators only.
-        SessionError::NotOnHold | SessionError::OnHold(_) => Code::SessionUnavailable,
+        // What stands in the way of operators only.
+        SessionError::Erasing | SessionError::NotOnHold | SessionError::OnHold(_) => {
+            Code::SessionUnavailable
+        }
         SessionError::Damaged | SessionError::Keys(_) | SessionError::Store(_) => {
             Code::SessionUnavailable
         }

@@ -143,7 +143,7 @@ impl Sessions {
                 self.shared.store.forget(&location.name).await?;
                 if is_kept {
                     // Its hold may have been released while its name was there.
-                    self.retire_key(&location, SessionEnding::Expired).await?;
+                    self.after_hold(&location).await?;
                 }
                 Ok(())
             }
@@ -175,7 +175,7 @@ impl Sessions {
         // Other turns of this process wait until all of it is done.
         let _turn = place.hold();
         let may_end = match ending {
-            SessionEnding::Erased => self.must_not_be_on_hold(&location).await,
+            SessionEnding::Erased => self.doom(&location).await,
             _ => Ok(()),
         };
         // Without its key there is no state to read, and nothing more to say in its chain; nor is
@@ -232,11 +232,11 @@ impl Sessions {
             tracing::warn!(session, %error, "parts of an ended session are left behind");
         }
         chains.forget(&location.name);
-        // A hold may have been released while the session was there.
-        if is_kept && self.retire_key(location, ending).await? && ending == SessionEnding::Erased {
-            return self.must_not_be_on_hold(location).await;
+        match is_kept {
+            // Its hold may have been released while it was there.
+            true => self.after_hold(location).await,
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Turns of this process are waited for in any case; who does not wait for others has no place in the

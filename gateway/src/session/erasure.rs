@@ -65,10 +65,12 @@ enum Due {
 }
 
 impl Erasure {
-    fn due(self, window: Duration, now_us: i64) -> Due {
+    /// Who has asked for what before `alone_since_us` is dead: there was no other process then.
+    fn due(self, window: Duration, now_us: i64, alone_since_us: Option<i64>) -> Due {
         let at_it = |since_us| later(since_us, CLAIM) > now_us;
+        let is_dead = |since_us| alone_since_us.is_some_and(|alone_us| since_us < alone_us);
         match self {
-            Self::Asked(asked_us) if !at_it(asked_us) => Due::Erasing,
+            Self::Asked(asked_us) if is_dead(asked_us) || !at_it(asked_us) => Due::Erasing,
             Self::Claimed(_, claimed_us) if at_it(claimed_us) => Due::Nothing,
             Self::Destroyed(since_us) | Self::Claimed(since_us, _)
                 if later(since_us, window) <= now_us =>
@@ -89,8 +91,8 @@ impl Sessions {
     /// it uses it again; it can be read there with the root key only.
     ///
     /// # Errors
-    /// [`SessionError::Busy`], `Conflict`, `NotFound`, `OnHold`: it is not erased. All others: it may be, or will
-    /// be, as a sweep goes on with it.
+    /// [`SessionError::Busy`], `NotFound`, `OnHold`: it is not erased. All others: it may be, or will be, as a
+    /// sweep goes on with it.
     pub async fn erase(&self, reference: &str, by: &str) -> Result<(), SessionError> {
         let location = match self.find(reference).await {
             Err(SessionError::NotFound(absence)) => {
@@ -115,22 +117,12 @@ impl Sessions {
                 }
                 Err(refused)
             }
-            Err(error @ (SessionError::Busy | SessionError::Conflict)) => {
+            Err(SessionError::Busy) => {
                 self.take_back(&location, asked, before).await?;
-                // It may have gone as far as the key before others came between.
-                match self.noted(&location).await? {
-                    Some(Erasure::Destroyed(_) | Erasure::Claimed(..)) => Ok(()),
-                    Some(Erasure::Asked(_)) | None => Err(error),
-                }
+                Err(SessionError::Busy)
             }
             erased => erased,
         }
-    }
-
-    async fn noted(&self, location: &Location) -> Result<Option<Erasure>, SessionError> {
-        let registry = &self.shared.registry;
-        let row = registry.get(Table::Erasures, &location.name).await?;
-        Ok(row.and_then(|row| Erasure::parse(&row)))
     }
 
     async fn erase_now(&self, location: &Location) -> Result<(), SessionError> {
@@ -230,7 +222,8 @@ impl Sessions {
             return self.erase_key(location).await;
         }
         let now_us = self.shared.clock.utc_us();
-        match erasure.due(self.shared.limits.recovery, now_us) {
+        let alone_since_us = (!self.shared.is_shared()).then_some(self.shared.opened_us);
+        match erasure.due(self.shared.limits.recovery, now_us, alone_since_us) {
             Due::Nothing => Ok(()),
             Due::Erasing => match self.erase_now(location).await {
                 Err(SessionError::OnHold(hold)) => {
@@ -298,7 +291,7 @@ mod tests {
     #[test]
     fn it_is_due_after_the_window_and_again_after_a_claim_that_came_to_nothing() {
         let window = Duration::from_micros(100);
-        let due = |erasure: Erasure, now_us| erasure.due(window, now_us);
+        let due = |erasure: Erasure, now_us| erasure.due(window, now_us, None);
         let destroyed = Erasure::Destroyed(1_000);
         assert_eq!(due(destroyed, 1_099), Due::Nothing);
         assert_eq!(due(destroyed, 1_100), Due::Saying(1_000));
@@ -310,8 +303,11 @@ mod tests {
     #[test]
     fn one_that_was_asked_for_is_left_to_its_process_for_a_while() {
         let asked = Erasure::Asked(1_000);
-        let due = |now_us| asked.due(Duration::ZERO, now_us);
-        assert_eq!(due(600_000_999), Due::Nothing);
-        assert_eq!(due(600_001_000), Due::Erasing);
+        let due = |now_us, alone_us| asked.due(Duration::ZERO, now_us, alone_us);
+        for of_this_one in [None, Some(1_000)] {
+            assert_eq!(due(600_000_999, of_this_one), Due::Nothing);
+            assert_eq!(due(600_001_000, of_this_one), Due::Erasing);
+        }
+        assert_eq!(due(1_002, Some(1_001)), Due::Erasing);
     }
 }

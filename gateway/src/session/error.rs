@@ -18,6 +18,9 @@ pub enum SessionError {
     /// not used, and not started anew either.
     #[error("the session's stored state is damaged")]
     Damaged,
+    /// Its erasure was asked for, and is gone on with.
+    #[error("the session is being erased")]
+    Erasing,
     /// A newer turn of the session came before this one began.
     #[error("a newer turn of this session came first")]
     Interrupted,

@@ -5,6 +5,8 @@
 //! end of its time, can miss it. A second row says that there may be one. All of those are one group, by
 //! which the sessions on hold are found.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -15,9 +17,12 @@ use super::{
     turn::Location,
 };
 use crate::{
-    audit::{BuildError, Event, HoldAction, HoldChange, SessionEnding},
+    audit::{BuildError, Event, HoldAction, HoldChange},
     registry::{Expected, Put, Table},
 };
+
+/// How long a key is kept at least behind its hold.
+const AFTER: Duration = Duration::from_secs(30 * 86_400);
 
 /// A legal hold as operators see it.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -68,7 +73,7 @@ impl Sessions {
     /// is put on hold anew.
     ///
     /// # Errors
-    /// There is no such session, or its key is destroyed; it is on hold for another reason; or the log did not
+    /// There is no such session, or its key is destroyed or about to be; it is on hold for another reason; or the log did not
     /// take the record: then it is on hold all the same.
     pub async fn hold(&self, reference: &str, reason: &str, by: &str) -> Result<(), SessionError> {
         let Some((location, _)) = self.key_of(reference).await? else {
@@ -88,6 +93,9 @@ impl Sessions {
         let is_other = |held: Held<'_>| held.reason != reason;
         while let Some(stored) = self.wrapped(&location).await? {
             let row = KeyRow::parse(&stored);
+            if row.doomed {
+                return Err(SessionError::Erasing);
+            }
             if let Some(other) = row.hold.filter(|held| is_other(*held)) {
                 return Err(SessionError::OnHold(Hold::on(&location, other)));
             }
@@ -102,7 +110,8 @@ impl Sessions {
         Err(SessionError::NotFound(self.ended_how(reference).await?))
     }
 
-    /// Ends a hold. The key of a session that has ended is kept from now on as long as if it ended now.
+    /// Ends a hold. The key of a session that has ended is kept from now on as long as if it ended now, and
+    /// for [`AFTER`] at least: what there was of its time before the hold is not known any more.
     ///
     /// # Errors
     /// The session is not on hold, or was put on hold anew meanwhile, or the log did not take the record: then
@@ -130,7 +139,7 @@ impl Sessions {
         }
         // While it is there, its end sees to the key: it looks once more when it is done.
         if !self.is_there(&location).await? {
-            self.retire_key(&location, SessionEnding::Expired).await?;
+            self.after_hold(&location).await?;
         }
         let registry = &self.shared.registry;
         let away = Put::away(hold.since_us.to_be_bytes().to_vec(), Durable::Now);
@@ -177,13 +186,28 @@ impl Sessions {
         }
     }
 
-    /// An error if the session is on hold.
-    pub(super) async fn must_not_be_on_hold(
-        &self,
-        location: &Location,
-    ) -> Result<(), SessionError> {
-        let hold = self.hold_on(location).await?;
-        hold.map_or(Ok(()), |hold| Err(SessionError::OnHold(hold)))
+    /// Keeps holds off a key whose destruction is about to be recorded; an error if the session is on hold.
+    pub(super) async fn doom(&self, location: &Location) -> Result<(), SessionError> {
+        while let Some(stored) = self.wrapped(location).await? {
+            let row = KeyRow::parse(&stored);
+            if let Some(held) = row.hold {
+                return Err(SessionError::OnHold(Hold::on(location, held)));
+            }
+            let doomed = KeyRow {
+                doomed: true,
+                ..row
+            };
+            if row.doomed || self.swap_key(location, &stored, doomed.encode()).await? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the key of a session that has ended an end, if no hold is on it any more.
+    pub(super) async fn after_hold(&self, location: &Location) -> Result<(), SessionError> {
+        let kept = self.shared.limits.keep_keys.unwrap_or_default();
+        self.keep_key(location, kept.max(AFTER)).await.map(drop)
     }
 
     pub(super) async fn hold_on(&self, location: &Location) -> Result<Option<Hold>, SessionError> {

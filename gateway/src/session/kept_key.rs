@@ -31,8 +31,8 @@ pub struct PayloadGrant {
 }
 
 impl Sessions {
-    /// What opens a session's payloads, also after its end; `None` if its key is destroyed, or there is no
-    /// such session. Whoever calls this has to record it.
+    /// What opens a session's payloads, also after its end; `None` if its key is destroyed or about to be, or
+    /// there is no such session. Whoever calls this has to record it.
     pub async fn payload_grant(
         &self,
         reference: &str,
@@ -41,6 +41,9 @@ impl Sessions {
             return Ok(None);
         };
         let row = KeyRow::parse(&row);
+        if row.doomed {
+            return Ok(None);
+        }
         let tenant_keys = self.shared.keyring.tenant(&location.tenant).await?;
         let tenant_key = tenant_keys
             .epoch(row.epoch.unwrap_or(location.epoch))
@@ -57,7 +60,7 @@ impl Sessions {
     /// Destroys the key of a session in whose chain nothing more can be said: what was sealed under it
     /// stays unreadable.
     pub(super) async fn erase_unread(&self, location: &Location) -> Result<(), SessionError> {
-        self.must_not_be_on_hold(location).await?;
+        self.doom(location).await?;
         self.record_erasure(location).await?;
         self.erase_key(location).await
     }
@@ -89,7 +92,8 @@ impl Sessions {
         }
     }
 
-    async fn keep_key(
+    /// Keeps it for so long. Says whether it stays because of a hold.
+    pub(super) async fn keep_key(
         &self,
         location: &Location,
         lifetime: Duration,

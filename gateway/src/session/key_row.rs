@@ -1,8 +1,9 @@
 //! The row of a session's wrapped key: the key as a tenant's key wrapped it, which of the tenant's keys
 //! that is, whether the session is set aside, and the legal hold that is on it.
 //!
-//! `[ff] [fe ‖ since (64 bits) ‖ length ‖ reason] (wrapped | 02 ‖ epoch (32 bits) ‖ wrapped)`: `ff` if the session
-//! is set aside; `fe` if it is on hold, since when in microseconds since 1970, and why, at most 255 bytes; the
+//! `[ff] [fe ‖ since (64 bits) ‖ length ‖ reason] [fd] (wrapped | 02 ‖ epoch (32 bits) ‖ wrapped)`: `ff` if the session
+//! is set aside; `fe` if it is on hold, since when in microseconds since 1970, and why, at most 255 bytes; `fd`
+//! if it is being erased, so that no hold comes between the record of that and the key's destruction; the
 //! epoch only where it is not the one in the session's name. Numbers are big-endian. A wrapped key begins
 //! with 1, the version of its form.
 
@@ -10,6 +11,8 @@
 const ASIDE: u8 = 0xff;
 /// Stands in front of a hold.
 const ON_HOLD: u8 = 0xfe;
+/// Stands in front of a key that is about to be destroyed.
+const DOOMED: u8 = 0xfd;
 /// Stands in front of the epoch of the tenant's key.
 const EPOCH: u8 = 2;
 
@@ -20,6 +23,8 @@ pub(super) struct KeyRow<'r> {
     pub(super) aside: bool,
     /// The hold that is on it: the key is not to be destroyed.
     pub(super) hold: Option<Held<'r>>,
+    /// Whether its erasure was asked for and is gone on with.
+    pub(super) doomed: bool,
     /// Which of the tenant's keys wraps it; `None`: the one that names the session.
     pub(super) epoch: Option<u32>,
     /// The wrapped key.
@@ -46,6 +51,10 @@ impl<'r> KeyRow<'r> {
             Some((hold, rest)) => (Some(hold), rest),
             None => (None, rest),
         };
+        let (doomed, rest) = match rest.split_first() {
+            Some((&DOOMED, rest)) => (true, rest),
+            _ => (false, rest),
+        };
         let with_epoch = match rest.split_first() {
             Some((&EPOCH, rest)) => rest.split_first_chunk(),
             _ => None,
@@ -57,6 +66,7 @@ impl<'r> KeyRow<'r> {
         Self {
             aside,
             hold,
+            doomed,
             epoch,
             wrapped,
         }
@@ -72,6 +82,9 @@ impl<'r> KeyRow<'r> {
             row.extend_from_slice(&since_us.to_be_bytes());
             row.push(u8::try_from(reason.len()).unwrap_or(u8::MAX));
             row.extend(reason.bytes().take(usize::from(u8::MAX)));
+        }
+        if self.doomed {
+            row.push(DOOMED);
         }
         if let Some(epoch) = self.epoch {
             row.push(EPOCH);
@@ -105,16 +118,17 @@ mod tests {
             since_us: -7,
             reason: "case:1",
         };
-        for (aside, hold) in [
-            (false, None),
-            (false, Some(held)),
-            (true, None),
-            (true, Some(held)),
+        for (aside, hold, doomed) in [
+            (false, None, false),
+            (false, Some(held), false),
+            (true, None, true),
+            (true, Some(held), true),
         ] {
             for epoch in [None, Some(1), Some(u32::MAX)] {
                 let row = KeyRow {
                     aside,
                     hold,
+                    doomed,
                     epoch,
                     wrapped: &[1, 2, 3],
                 };

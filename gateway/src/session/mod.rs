@@ -167,6 +167,8 @@ struct Shared {
     errands: TaskTracker,
     /// Sessions whose leases this process may hold without knowing, by name.
     doubted: Mutex<HashSet<String>>,
+    /// When this process began, in microseconds since 1970 (UTC).
+    opened_us: i64,
     /// What dead processes left in the outbox, until it has been looked at.
     left: Mutex<Vec<Written>>,
 }
@@ -212,6 +214,7 @@ impl Sessions {
             outbox,
             errands: TaskTracker::new(),
             doubted: Mutex::default(),
+            opened_us: parts.clock.utc_us(),
             left: Mutex::new(left),
             store: parts.store,
             registry: parts.registry,

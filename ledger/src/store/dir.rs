@@ -44,7 +44,9 @@ impl Dir {
     }
 
     fn collect(&self, dir: &Path, depth: usize, found: &mut Vec<String>) -> io::Result<()> {
-        for entry in fs::read_dir(dir)? {
+        let named =
+            |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", dir.display()));
+        for entry in fs::read_dir(dir).map_err(named)? {
             let entry = entry?;
             let (path, kind) = (entry.path(), entry.file_type()?);
             if entry.file_name().as_encoded_bytes().starts_with(b".") {

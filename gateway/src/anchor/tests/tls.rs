@@ -64,7 +64,8 @@ async fn an_issuer_of_its_own_is_trusted_for_the_witness_that_names_it_and_for_n
     for stranger in [None, Some(another)] {
         let follower = follower(stranger);
         follower.attempt().await;
-        assert_eq!(followed(&follower), (1, "not reached".to_owned()));
+        let why = "no TLS, or a certificate that is not trusted (ca)";
+        assert_eq!(followed(&follower), (1, why.to_owned()));
     }
     assert!(house.olds().is_empty());
     let follower = follower(Some(ca));

@@ -113,7 +113,7 @@ async fn what_was_asked_for_and_not_done_is_done() {
         let asked = house.sessions.erase(&reference, BY);
         assert!(matches!(asked.await, Err(SessionError::Log)));
         house.pages.refuse(false);
-        let kept = async || house.sessions.payload_grant(&reference).await.unwrap();
+        let kept = async || house.sessions.key_of(&reference).await.unwrap();
         house.clock.advance(Duration::from_secs(599));
         house.sessions.conclude_erasures().await.unwrap();
         assert!(kept().await.is_some());
@@ -148,4 +148,20 @@ async fn an_erasure_that_came_to_nothing_is_forgotten() {
     let registry = &house.sessions.shared.registry;
     let noted = registry.list(Table::Erasures, "").await.unwrap();
     assert!(noted.is_empty());
+}
+
+/// A process alone with its store goes on with what the one before it left at once.
+#[tokio::test]
+async fn the_next_start_does_what_was_left_undone() {
+    let (dir, house, _, opened) = scene().await;
+    house.pages.refuse(true);
+    let asked = house.sessions.erase(&opened.reference, BY).await;
+    assert!(matches!(asked, Err(SessionError::Log)));
+    let copy = house.crash(dir.path());
+    let next = House::open_with(copy.path(), limits(), Arc::default(), NOW_US + 1);
+    next.sessions.conclude_erasures().await.unwrap();
+    let left = next.sessions.key_of(&opened.reference).await.unwrap();
+    assert!(left.is_none());
+    let kinds = next.pages.kinds(&opened.reference);
+    assert_eq!(kinds, ["session.erase.request"]);
 }

@@ -286,6 +286,7 @@ async fn a_late_holder_changes_nothing() {
                 outbox: Outbox::default(),
                 errands: TaskTracker::new(),
                 doubted: Mutex::default(),
+                opened_us: NOW_US,
                 left: Mutex::default(),
             }),
             gone: CancellationToken::new(),
