@@ -117,14 +117,17 @@ impl Post {
     }
 }
 
-/// Whether somebody was reached, and the handshake failed.
+/// Whether somebody was reached, and the handshake failed. An error of I/O has another inside, and does not
+/// name it as its source.
 fn is_of_tls(error: &(dyn Error + 'static)) -> bool {
-    let tls = |error: &(dyn Error + 'static)| {
-        let io = error.downcast_ref::<std::io::Error>();
-        let inner = io.and_then(std::io::Error::get_ref);
-        inner.is_some_and(|inner| inner.is::<rustls::Error>()) || error.is::<rustls::Error>()
-    };
-    std::iter::successors(Some(error), |&error| error.source()).any(tls)
+    if error.is::<rustls::Error>() {
+        return true;
+    }
+    let io = error.downcast_ref::<std::io::Error>();
+    match io.and_then(std::io::Error::get_ref) {
+        Some(inner) => is_of_tls(inner),
+        None => error.source().is_some_and(is_of_tls),
+    }
 }
 
 fn trusting(ca: &[u8], ciphers: CryptoProvider) -> Result<ClientConfig, rustls::Error> {
