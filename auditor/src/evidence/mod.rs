@@ -75,7 +75,7 @@ pub(crate) struct Facts {
 
 /// Makes the package; says where the report is, and ends as `scan` does.
 pub(crate) fn run(asked: &Arguments) -> Result<ExitCode, Failure> {
-    let (controls, loaded) = asked.source.load()?;
+    let (controls, mut loaded) = asked.source.load()?;
     let period = period(asked, &loaded)?;
     let signer = asked.key.as_deref().map(signer).transpose()?;
     let facts = facts(asked, period, signer.as_ref())?;
@@ -88,6 +88,7 @@ pub(crate) fn run(asked: &Arguments) -> Result<ExitCode, Failure> {
     manifest::write(&mut package, &tested, &loaded, &facts, signer.as_ref())?;
     asked.recording.record(&export(&package, &loaded, &facts))?;
     package.finish()?;
+    loaded.database.keep();
     let mut out = io::stdout().lock();
     writeln!(out, "{}", tally(&tested))?;
     match &facts.key {

@@ -159,7 +159,7 @@ enum Format {
 
 /// Scans and writes to standard output.
 pub(crate) fn run(asked: &Arguments) -> Result<ExitCode, Failure> {
-    let (controls, loaded) = asked.source.load()?;
+    let (controls, mut loaded) = asked.source.load()?;
     let period = Period::new(
         asked.from.unwrap_or(loaded.first_us),
         asked.to.unwrap_or(loaded.horizon_us.saturating_add(1)),
@@ -187,5 +187,6 @@ pub(crate) fn run(asked: &Arguments) -> Result<ExitCode, Failure> {
         Format::Sarif => writeln!(out, "{:#}", show::sarif(&tested)),
         Format::Text => out.write_all(show::text(&tested, &loaded, period).as_bytes()),
     })?;
+    loaded.database.keep();
     Ok(ExitCode::from(exit_code(&tested)))
 }

@@ -77,7 +77,7 @@ pub(crate) struct Database {
     unfinished: Unfinished,
 }
 
-/// The file that was made for it, until it is whole.
+/// The file that was made for it, until it is to be kept.
 struct Unfinished(Option<PathBuf>);
 
 impl Drop for Unfinished {
@@ -166,8 +166,12 @@ impl Database {
     /// Ends the filling; from here on the database only answers.
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
         self.connection.execute_batch("COMMIT")?;
-        self.unfinished.0 = None;
         Ok(self.connection.execute_batch("PRAGMA query_only = ON")?)
+    }
+
+    /// Leaves the file where it is, once all that it was made for has been done.
+    pub(crate) fn keep(&mut self) {
+        self.unfinished.0 = None;
     }
 
     /// For questions.

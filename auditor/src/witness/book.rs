@@ -9,6 +9,7 @@ use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io,
     path::{Path, PathBuf},
+    time::Instant,
 };
 
 use data_encoding::HEXLOWER;
@@ -90,6 +91,8 @@ pub(super) struct Book {
     logs: BTreeMap<String, Entry>,
     /// It is not known what the disk holds.
     unsure: bool,
+    /// When an entry was not kept, if the last one was not.
+    failed: Option<Instant>,
     _lock: File,
 }
 
@@ -121,6 +124,7 @@ impl Book {
             generation,
             logs,
             unsure: false,
+            failed: None,
             _lock: lock,
         })
     }
@@ -150,8 +154,22 @@ impl Book {
         !self.unsure
     }
 
+    /// When an entry was not kept, if the last one was not.
+    pub(super) fn failed(&self) -> Option<Instant> {
+        self.failed
+    }
+
     /// Keeps an entry: it is durable when this returns.
     pub(super) fn put(&mut self, origin: &str, entry: Entry) -> Result<(), PutError> {
+        let put = self.try_put(origin, entry);
+        self.failed = match &put {
+            Err(PutError::Io(_)) => Some(Instant::now()),
+            Err(PutError::Full) | Ok(()) => None,
+        };
+        put
+    }
+
+    fn try_put(&mut self, origin: &str, entry: Entry) -> Result<(), PutError> {
         if self.unsure {
             return Err(io::Error::other("not after an earlier failure").into());
         }
@@ -381,8 +399,10 @@ mod tests {
         assert!(book.put("eu", entry("eu", 2)).is_err());
         assert_eq!(book.get("prod").unwrap().state.size, 1);
         assert!(book.get("eu").is_none() && book.is_sound());
+        assert!(book.failed().is_some());
         fs::remove_dir(&taken).unwrap();
         book.put("prod", entry("prod", 2)).unwrap();
+        assert!(book.failed().is_none());
         // The file itself cannot be replaced by a file any more: what is there is not known.
         fs::remove_file(place.file()).unwrap();
         fs::create_dir_all(place.file().join("x")).unwrap();

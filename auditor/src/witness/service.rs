@@ -4,6 +4,7 @@
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
 };
 
 use data_encoding::HEXLOWER;
@@ -26,6 +27,8 @@ const CLOCK_BACK_S: u64 = 60;
 /// A checkpoint that was cosigned so many seconds ago is not cosigned again: whoever has a signed
 /// checkpoint can ask as often as they like.
 const AGAIN_S: u64 = 5;
+/// So long after a cosignature could not be kept the next one is in doubt. Logs ask once a minute.
+const UNWELL: Duration = Duration::from_secs(90);
 
 /// What is witnessed.
 pub(super) struct Logs {
@@ -53,7 +56,9 @@ pub(super) struct Witness {
 struct Shown {
     /// The cosigned checkpoints, by the SHA-256 of their logs' names in hex.
     notes: BTreeMap<String, String>,
-    is_well: bool,
+    is_sound: bool,
+    /// When a cosignature was not kept, if the last one was not.
+    failed: Option<Instant>,
 }
 
 /// Why there is no cosignature.
@@ -196,7 +201,8 @@ impl Witness {
         });
         let shown = Shown {
             notes: notes.collect(),
-            is_well: book.is_sound(),
+            is_sound: book.is_sound(),
+            failed: book.failed(),
         };
         *lock(&self.shown) = shown;
     }
@@ -206,9 +212,11 @@ impl Witness {
         lock(&self.shown).notes.get(origin_digest).cloned()
     }
 
-    /// Whether it can cosign, as far as it knows.
+    /// Whether it can cosign, as far as it knows. A while after it could not the next request has to show.
     pub(super) fn is_well(&self) -> bool {
-        lock(&self.shown).is_well
+        let shown = lock(&self.shown);
+        let is_late = |failed: Instant| failed.elapsed() >= UNWELL;
+        shown.is_sound && shown.failed.is_none_or(is_late)
     }
 }
 

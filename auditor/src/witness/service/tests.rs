@@ -190,6 +190,7 @@ fn what_cannot_be_kept_is_not_given_away() {
     std::fs::create_dir(&taken).unwrap();
     assert_eq!(house.add(1, 2), Err(None));
     assert_eq!(house.known(), 1);
+    assert!(!house.witness.is_well());
     std::fs::remove_dir(&taken).unwrap();
     assert_eq!(house.add(1, 2), Ok(NOW));
     assert!(house.witness.is_well());
