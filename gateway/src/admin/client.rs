@@ -24,14 +24,20 @@ pub enum AskError {
     /// There is no gateway to ask, and its files could not be opened.
     #[error(transparent)]
     Office(#[from] OfficeError),
+    /// There is no gateway to ask, and nobody said how long keys are to be kept.
+    #[error(
+        "no gateway runs here, and --config FILE is missing: it says how long keys of ended sessions are kept"
+    )]
+    Untold,
     /// There is no runtime to open the files with.
     #[error("the runtime: {0}")]
     Runtime(#[source] io::Error),
 }
 
 /// Asks the gateway that runs on the configuration's data directory; if none runs, opens its files,
-/// answers, and closes them. Blocks.
-pub fn ask(config: &Config, request: Request) -> Result<Answer, AskError> {
+/// answers, and closes them. `is_told`: whether somebody gave the configuration, or it is what there is without
+/// one. Blocks.
+pub fn ask(config: &Config, is_told: bool, request: Request) -> Result<Answer, AskError> {
     match UnixStream::connect(config.data_dir.join(SOCKET)) {
         Ok(stream) => over_socket(stream, &request),
         // No gateway, or one that is gone and left its file.
@@ -41,7 +47,10 @@ pub fn ask(config: &Config, request: Request) -> Result<Answer, AskError> {
                 io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
             ) =>
         {
-            alone(config, request)
+            match request.retires() && !is_told {
+                true => Err(AskError::Untold),
+                false => alone(config, request),
+            }
         }
         Err(error) => Err(AskError::Socket(error)),
     }

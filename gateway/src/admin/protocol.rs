@@ -92,6 +92,14 @@ impl Request {
         matches!(self, Self::KeyCreate(_))
     }
 
+    /// Whether keys of ended sessions get their end by it, as the configuration says.
+    pub fn retires(&self) -> bool {
+        matches!(
+            self,
+            Self::SessionRelease { .. } | Self::SessionRevoke { .. }
+        )
+    }
+
     /// Whether it changes anything, and so must be recorded.
     pub fn changes(&self) -> bool {
         match self {

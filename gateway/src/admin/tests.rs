@@ -25,7 +25,7 @@ fn new(name: &str) -> NewCaller {
 
 async fn ask_in_thread(config: &Config, request: Request) -> Result<Answer, AskError> {
     let config = config.clone();
-    tokio::task::spawn_blocking(move || ask(&config, request))
+    tokio::task::spawn_blocking(move || ask(&config, true, request))
         .await
         .unwrap()
 }

@@ -132,7 +132,7 @@ impl Place {
             ..Overrides::default()
         };
         let config = configuration(self.config.as_deref(), &overrides)?;
-        match admin::ask(&config, request) {
+        match admin::ask(&config, self.config.is_some(), request) {
             Ok(Answer::Failed { why }) => Err(Failure::Failed(why)),
             Ok(answer) => Ok(answer),
             Err(error) => Err(Failure::Failed(error.to_string())),

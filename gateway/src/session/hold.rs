@@ -111,7 +111,7 @@ impl Sessions {
     }
 
     /// Ends a hold. The key of a session that has ended is kept from now on as long as if it ended now, and
-    /// for [`AFTER`] at least: what there was of its time before the hold is not known any more.
+    /// for a month at least: what there was of its time before the hold is not known any more.
     ///
     /// # Errors
     /// The session is not on hold, or was put on hold anew meanwhile, or the log did not take the record: then

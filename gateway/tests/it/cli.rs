@@ -439,4 +439,10 @@ fn unfit_names_and_commands_without_a_gateway_make_no_data_directory() {
     let ran = run(&["key", "create", "--name", "n", "--data", &place], "");
     assert_eq!(ran.status, 0, "{}", ran.err);
     assert!(data.exists() && ran.out.starts_with("gk_"));
+    // Whether the keys of ended sessions are kept is not to be guessed.
+    for command in ["revoke", "release"] {
+        let ran = run(&["session", command, &reference, "--data", &place], "");
+        assert_eq!(ran.status, 1);
+        assert!(ran.err.contains("--config FILE is missing"), "{}", ran.err);
+    }
 }
