@@ -45,7 +45,12 @@ impl Check<'_> {
             }
             return None;
         }
-        if let Some(label) = shows(&policy) {
+        let shown = shows(&policy);
+        if let Err(message) = shown {
+            self.faults.add(file, message);
+            return None;
+        }
+        if let Ok(Some(label)) = shown {
             let message = format!(
                 "names something by what looks like a {label}; all of it but terms, patterns and ignored values \
                  stands in the log"
@@ -66,12 +71,15 @@ impl Check<'_> {
     }
 }
 
-/// What shows by itself in what the log tells of a policy: no record may hold such a value.
-fn shows(policy: &Policy) -> Option<Label> {
-    let text = toml::to_string(&policy.withheld()).ok()?;
-    let engine = Engine::new(&Policy::default()).ok()?;
-    let found = engine.find_certain(&text).ok()?;
-    found.first().map(|found| found.label)
+/// What shows by itself in what the log tells of a policy: no record may hold such a value. An error where
+/// nobody can say.
+fn shows(policy: &Policy) -> Result<Option<Label>, String> {
+    let text = toml::to_string(&policy.withheld()).map_err(|error| error.to_string())?;
+    let engine = Engine::new(&Policy::default()).map_err(|error| error.to_string())?;
+    let found = engine
+        .find_certain(&text)
+        .map_err(|error| error.to_string())?;
+    Ok(found.first().map(|found| found.label))
 }
 
 #[cfg(test)]
@@ -80,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_policy_names_nothing_by_a_value() {
-        let shown = |text: &str| shows(&toml::from_str(text).unwrap());
+        let shown = |text: &str| shows(&toml::from_str(text).unwrap()).unwrap();
         assert_eq!(shown("[[field]]\nkeys = ['employee no.']"), None);
         let card = "[[rule]]\nname = 'card-4111-1111-1111-1111'\nlabel = 'X'\npattern = 'x'";
         assert_eq!(shown(card), Some(Label::CREDIT_CARD));
