@@ -95,7 +95,7 @@ pub(crate) fn prove(asked: &Prove) -> Result<ExitCode, Failure> {
     let export = Export {
         trust: Some(digest_of(&asked.trust)?),
         session: Some(asked.session.clone()),
-        records: Some(checked.report.records),
+        records: Some(checked.report.records + checked.outside),
         sessions: Some(1),
         digest: Some(digest_of_folder(staged.path())?),
         ..Export::of(Exported::Prove)
@@ -145,6 +145,12 @@ fn to_text(checked: &Checked) -> String {
             printable(kind)
         ));
     }
+    if checked.outside > 0 {
+        let outside = checked.outside;
+        line(&format!(
+            "  and {outside} about it outside of its chain: whether there are more of these is not shown"
+        ));
+    }
     let sealed = checked.sealed;
     line(&match checked.sealed_us {
         Some(us) => format!("  {sealed} of them sealed, the last by {}", rfc3339(us)),
@@ -181,6 +187,7 @@ fn to_json(checked: &Checked) -> Value {
         "exit": report.verdict() as u8,
         "session": checked.session,
         "records": report.records,
+        "outside": checked.outside,
         "last": checked.last,
         "last_kind": checked.last.map(|_| &checked.last_kind),
         "from": checked.times_us.map(|(first_us, _)| rfc3339(first_us)),
@@ -200,6 +207,8 @@ One session of an audit log of Gatehouse, with proofs that the log holds it.
 
 session/N.json         the session's record number N, byte for byte as it stands in the log
 session/N.tlog-proof   leads from that record to a signed checkpoint of its stream
+outside/W/N.json       record number N of stream W: about the session, without a number in it
+outside/W/N.tlog-proof leads from that record to a signed checkpoint of its stream
 cert/W.dsse.json       the key of stream W, certified by the deployment's key
 seal/L/N.json          a seal: what every stream had come to at that time
 seal/L/N.tlog-proof    leads from that seal to a checkpoint of the log of seals
@@ -211,3 +220,23 @@ Check it, without a network, against a trust file that you did not get from the 
 A proof has the form of c2sp.org/tlog-proof@v1, over RFC 6962 hashes; a record is the leaf as it is,
 without a newline. docs/audit-log.md of Gatehouse says how to check all of it with other tools.
 ";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_outside_of_the_chain_is_counted_apart() {
+        let mut checked = Checked::default();
+        assert!(!to_text(&checked).contains("outside"));
+        checked.outside = 2;
+        let text = to_text(&checked);
+        assert!(
+            text.contains("\n  and 2 about it outside of its chain: "),
+            "{text}"
+        );
+        assert!(text.starts_with("holds: 0 records of no session\n"));
+        let json = to_json(&checked);
+        assert_eq!((&json["records"], &json["outside"]), (&0.into(), &2.into()));
+    }
+}

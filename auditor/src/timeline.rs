@@ -31,17 +31,10 @@ impl What {
             Self::Request(id) => entry.request == Some(id.as_str()),
             Self::Session(id) => {
                 [entry.session, entry.run].contains(&Some(id.as_str()))
-                    || (entry.session.is_none() && outside(entry.event).as_ref() == Some(id))
+                    || (entry.session.is_none() && entry.outside == Some(id.as_str()))
             }
         }
     }
-}
-
-/// The session that a record is about which stands outside of its chain: a hold, an erasure behind its end.
-fn outside(event: &str) -> Option<String> {
-    let event: Value = serde_json::from_str(event).ok()?;
-    let session = event.get("outside")?.get("session")?.as_str();
-    session.map(str::to_owned)
 }
 
 struct Row {
@@ -131,7 +124,9 @@ fn row(entry: &Entry<'_>) -> Row {
         unix_us: entry.unix_us,
         session: entry
             .session
-            .map_or_else(|| outside(entry.event).unwrap_or_default(), str::to_owned),
+            .or(entry.outside)
+            .unwrap_or_default()
+            .to_owned(),
         sseq: entry.sseq,
         line: entry.line.to_owned(),
         text,
@@ -193,15 +188,6 @@ fn is_digest(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_stands_outside_of_a_chain_is_its_sessions_all_the_same() {
-        let hold = r#"{"kind":"session.hold","outside":{"session":"s_1"},"tenant":"t"}"#;
-        assert_eq!(outside(hold).as_deref(), Some("s_1"));
-        for other in [r#"{"kind":"x","sid":"s_1"}"#, r#"{"outside":7}"#, "no json"] {
-            assert_eq!(outside(other), None);
-        }
-    }
 
     #[test]
     fn details_are_short_and_safe_to_show() {

@@ -1,7 +1,7 @@
 //! Reading records back, without verifying them.
 
 use crate::{
-    json::Scanner,
+    json::{Raw, Scanner},
     leaf::LeafReader,
     names::Name,
     segment::{MAX_STORED, unpack},
@@ -24,6 +24,8 @@ pub struct Entry<'r> {
     pub kind: &'r str,
     /// The session it belongs to.
     pub session: Option<&'r str>,
+    /// The session that it is about without a place in its chain.
+    pub outside: Option<&'r str>,
     /// The root session of its run.
     pub run: Option<&'r str>,
     /// Its number in the session.
@@ -64,6 +66,29 @@ pub fn records(
     Ok(unread)
 }
 
+/// The session that an event is about which stands outside of its chain: a hold, an erasure behind its
+/// end, the outcome of a turn that was lost.
+pub(crate) fn outside_of(event: &[u8]) -> Option<&str> {
+    let (mut named, mut session) = (false, None);
+    let scanned = Scanner::default().object(event, |key, value| match key {
+        "sid" => named = true,
+        "outside" => session = outside(value),
+        _ => {}
+    });
+    session.filter(|_| scanned.is_ok() && !named)
+}
+
+/// The session in the member `outside` of an event.
+fn outside(value: Raw<'_>) -> Option<&str> {
+    let mut session = None;
+    let scanned = Scanner::default().object(value.bytes(), |key, value| {
+        if key == "session" {
+            session = value.text();
+        }
+    });
+    session.filter(|session| scanned.is_ok() && !session.is_empty())
+}
+
 /// Reads the leaves of a segment; false if a line is none that should be one.
 fn read(lines: &[u8], writer: &str, first_seq: u64, visit: &mut dyn FnMut(&Entry<'_>)) -> bool {
     let Ok(text) = std::str::from_utf8(lines) else {
@@ -90,6 +115,7 @@ fn read(lines: &[u8], writer: &str, first_seq: u64, visit: &mut dyn FnMut(&Entry
                     event,
                     kind: "",
                     session: None,
+                    outside: None,
                     run: None,
                     sseq: None,
                     request: None,
@@ -97,6 +123,7 @@ fn read(lines: &[u8], writer: &str, first_seq: u64, visit: &mut dyn FnMut(&Entry
                 let scanned = scanner.object(leaf.event, |key, value| match key {
                     "kind" => entry.kind = value.text().unwrap_or_default(),
                     "sid" => entry.session = value.text(),
+                    "outside" => entry.outside = outside(value),
                     "run" => entry.run = value.text(),
                     "sseq" => entry.sseq = value.integer(),
                     "rid" => entry.request = value.text(),
@@ -108,4 +135,25 @@ fn read(lines: &[u8], writer: &str, first_seq: u64, visit: &mut dyn FnMut(&Entry
                 scanned.is_ok()
             })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_outside_of_a_chain_is_its_sessions_all_the_same() {
+        let hold = r#"{"kind":"session.hold","outside":{"session":"s_1"},"tenant":"t"}"#;
+        assert_eq!(outside_of(hold.as_bytes()), Some("s_1"));
+        for other in [
+            r#"{"kind":"x","sid":"s_1"}"#,
+            r#"{"outside":7}"#,
+            r#"{"outside":{"session":""}}"#,
+            r#"{"sid":"s_2","outside":{"session":"s_1"}}"#,
+            r#"{"outside":{"session":"s_1"}"#,
+            "no json",
+        ] {
+            assert_eq!(outside_of(other.as_bytes()), None, "{other}");
+        }
+    }
 }

@@ -402,6 +402,10 @@ class Event:  # 7
         self.kind, self.state, self.sprev = word("kind"), word("state"), word("sprev")
         self.sseq, self.missing = number("sseq"), number("missing")
         self.session, self.seals = word("sid"), word("seals")
+        self.outside = None  # 13
+        if "sid" not in members and members.get("outside", "")[:1] == "{":
+            inner = re.fullmatch(r'"([^"\\]+)"', read_value(members["outside"], 0, 0)[1].get("session", ""))
+            self.outside = inner and inner[1]
         self.digest = sha256(b"\2", raw)
         need(self.kind is not None)
         need("sid" not in members or (self.session and self.sseq is not None and self.sprev is not None))
@@ -667,11 +671,25 @@ class Shown:  # 13
                 pass
 
     def record(self, sseq, name):
+        event, *place = self.shown(name)
+        self.session = self.session or event.session
+        need(event.session and event.session == self.session and event.sseq == sseq)
+        self.events.append(event)
+        self.sealed(*place)
+
+    def outside(self, writer, seq, name):
+        event, *place = self.shown(name, (writer, seq))
+        self.session = self.session or event.outside
+        need(event.outside and event.outside == self.session)
+        self.sealed(*place)
+
+    def shown(self, name, at=None):
         line = self.read(name, MAX_LEAF)
-        proof = Proof(self.read(f"session/{sseq:020}.tlog-proof", MAX_PROOF))
+        proof = Proof(self.read(name.replace(".json", ".tlog-proof"), MAX_PROOF))
         found = re.match(rf'{{"v":1,"w":"({WRITER})","seq":{proof.index},"ts":"'.encode(), line)
         need(found)
         writer = found[1].decode()
+        need(at in (None, (writer, proof.index)))
         certificate = self.read(f"cert/{writer}.dsse.json", MAX_CERTIFICATE)
         certificate = Certificate(certificate, writer, set(self.trust.logs))
         size, root, _ = proof.checkpoint(certificate.origin, [certificate.key, certificate.issuer])
@@ -679,10 +697,9 @@ class Shown:  # 13
         form = rf'(.{{27}})","ts_us":({INTEGER}),"mono_us":({INTEGER}),"e":(.*)\}}'.encode()
         found = re.fullmatch(form, line[found.end():], re.DOTALL)
         need(found and int(found[2]) <= MAX_INTEGER >= int(found[3]) and found[1] == time(int(found[2])).encode())
-        event = Event(found[4])
-        self.session = self.session or event.session
-        need(event.session and event.session == self.session and event.sseq == sseq)
-        self.events.append(event)
+        return Event(found[4]), writer, size, root
+
+    def sealed(self, writer, size, root):
         if (writer, size) in self.seen:
             need(self.seen[writer, size] == f"sha256:{root.hex()}")
         elif self.trust.quorum != "none":
@@ -697,7 +714,9 @@ def check_proof(names, get, trust):
             checks.append((0, shown.seal, (found[1], int(found[2]))))
         elif (found := re.fullmatch(r"session/([0-9]{20})\.json", name)) and int(found[1]) < 2**64:
             checks.append((1, shown.record, (int(found[1]), name)))
-    proof = re.compile(rf"(session/[0-9]{{20}}|seal/{SEALS}/[0-9]{{20}})\.tlog-proof")
+        elif (found := re.fullmatch(rf"outside/({WRITER})/([0-9]{{20}})\.json", name)) and int(found[2]) < 2**64:
+            checks.append((2, shown.outside, (found[1], int(found[2]), name)))
+    proof = re.compile(rf"(session/[0-9]{{20}}|outside/{WRITER}/[0-9]{{20}}|seal/{SEALS}/[0-9]{{20}})\.tlog-proof")
     names = list(names)
     faults += sum(f"{found[1]}.json" not in names for found in map(proof.fullmatch, names) if found and int(found[1][-20:]) < 2**64)
     for _, check, arguments in sorted(checks, key=lambda check: (check[0], check[2])):
@@ -707,7 +726,7 @@ def check_proof(names, get, trust):
             faults += 1
         except (Doubt, OSError):
             shown.doubts += 1
-    shown.doubts += not any(kind for kind, *_ in checks)
+    shown.doubts += not any(kind == 1 for kind, *_ in checks)
     try:
         check_session(shown.events, False)
     except Fault:

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{Part, Proof, record_proof, seal_proof, seals::quorum_time};
+use super::{Part, Proof, outside, outside_proof, record_proof, seal_proof, seals::quorum_time};
 use crate::{
     cert::{Certificate, CertificateError},
     json::Scanner,
-    leaf::{LeafReader, MAX_LEAF},
+    leaf::{Leaf, LeafReader, MAX_LEAF},
     names,
     note::Note,
+    read::outside_of,
     seal::{MAX_NOTE, MAX_SEAL, Seal, Unsealed, digests, read_checkpoint},
     store::{Fetcher, StoreError},
     tree::{Hash, leaf_hash, verify_inclusion},
@@ -32,15 +33,36 @@ pub struct Checked {
     pub last: Option<u64>,
     /// What kind of record that is.
     pub last_kind: String,
-    /// The times of the first and the last record, in microseconds since 1970.
+    /// The times of the first and the last record of the chain, in microseconds since 1970.
     pub times_us: Option<(u64, u64)>,
-    /// Of how many records seals show that they were in the log by the time of the seal.
+    /// How many records are here that are about the session and stand outside of its chain. Those of the
+    /// chain are counted in the report.
+    pub outside: u64,
+    /// Of how many records, in and outside of the chain, seals show that they were in the log by the time
+    /// of the seal.
     pub sealed: u64,
     /// The time of the last of these seals, by the deployment's clock, in microseconds since 1970.
     pub sealed_us: Option<u64>,
     /// When a quorum of witnesses had cosigned checkpoints over all of these seals, by their clocks, in
     /// seconds since 1970; none if the trust file asks for none, or one is missing.
     pub witnessed_s: Option<u64>,
+}
+
+impl Checked {
+    /// Whether all that was checked so far, and this, is of one session.
+    fn is_of(&mut self, session: &str) -> bool {
+        self.session.get_or_insert_with(|| session.to_owned()) == session
+    }
+}
+
+/// A record that is where its proof says.
+struct Shown<'l> {
+    writer: &'l str,
+    seq: u64,
+    leaf: Leaf<'l>,
+    /// The checkpoint that the proof leads to.
+    size: u64,
+    root: Hash,
 }
 
 /// What a seal says of a stream at a size.
@@ -67,25 +89,15 @@ impl From<Fault> for Stop {
 /// Checks a disclosure. Nothing but its own objects and `trust` is read.
 pub fn check(folder: &dyn Fetcher, trust: &Trust) -> Checked {
     let mut checked = Checked::default();
-    let listed = match folder.list("") {
-        Ok(listed) => listed,
+    let parts = match Parts::list(folder, &mut checked.report) {
+        Ok(parts) => parts,
         Err(error) => {
             checked.report.unread("", &error);
             return checked;
         }
     };
-    let (mut records, mut seals) = (BTreeSet::new(), Vec::new());
-    let mut proofs = BTreeSet::new();
-    for object in listed {
-        match Part::parse(&object.name) {
-            Part::Record(sseq) => _ = records.insert((sseq, object.name)),
-            Part::Seal { log, number } => seals.push((log, number)),
-            Part::Proof => _ = proofs.insert(object.name),
-            Part::Certificate | Part::Readme => {}
-            Part::Unknown => checked.report.finding(&object.name, Finding::Stranger),
-        }
-    }
-    if records.is_empty() {
+    // What stands outside of the chain says nothing of what stands in it.
+    if parts.records.is_empty() {
         checked.report.doubt("", Doubt::Empty);
     }
     let mut check = Check {
@@ -97,31 +109,70 @@ pub fn check(folder: &dyn Fetcher, trust: &Trust) -> Checked {
         sessions: Sessions::default(),
     };
     // The first seals first: theirs is the time that counts.
-    seals.sort_unstable();
-    for (log, number) in &seals {
+    for (log, number) in &parts.seals {
         if let Err(stop) = check.seal(log, *number, &mut checked.report) {
             checked.report.stop(&names::seal(log, *number), stop);
         }
     }
-    for (sseq, name) in &records {
+    for (sseq, name) in &parts.records {
         if let Err(stop) = check.record(*sseq, name, &mut checked) {
             checked.report.stop(name, stop);
         }
     }
+    for (writer, seq) in &parts.outside {
+        if let Err(stop) = check.outside(writer, *seq, &mut checked) {
+            checked.report.stop(&outside(writer, *seq), stop);
+        }
+    }
     // A proof alone says that what it proves was taken away, as the end of a session may be.
-    for (sseq, _) in &records {
-        proofs.remove(&record_proof(*sseq));
-    }
-    for (log, number) in &seals {
-        proofs.remove(&seal_proof(log, *number));
-    }
-    for proof in proofs {
+    for proof in parts.orphans() {
         checked.report.fault(&proof, Fault::ProvedMissing);
     }
-    checked.report.records = records.len() as u64;
+    checked.report.records = parts.records.len() as u64;
+    checked.outside = parts.outside.len() as u64;
     // Whoever discloses could leave out what is at the end of a session, but nothing in between.
     check.sessions.finish(false, &mut checked.report);
     checked
+}
+
+/// What a disclosure has, by name.
+#[derive(Default)]
+struct Parts {
+    /// By number in the session, with its name.
+    records: BTreeSet<(u64, String)>,
+    /// Records outside of the chain, by stream and number in it.
+    outside: BTreeSet<(String, u64)>,
+    seals: BTreeSet<(String, u64)>,
+    proofs: BTreeSet<String>,
+}
+
+impl Parts {
+    fn list(folder: &dyn Fetcher, report: &mut Report) -> Result<Self, StoreError> {
+        let mut parts = Self::default();
+        for object in folder.list("")? {
+            match Part::parse(&object.name) {
+                Part::Outside { writer, seq } => _ = parts.outside.insert((writer, seq)),
+                Part::Record(sseq) => _ = parts.records.insert((sseq, object.name)),
+                Part::Seal { log, number } => _ = parts.seals.insert((log, number)),
+                Part::Proof => _ = parts.proofs.insert(object.name),
+                Part::Certificate | Part::Readme => {}
+                Part::Unknown => report.finding(&object.name, Finding::Stranger),
+            }
+        }
+        Ok(parts)
+    }
+
+    /// The proofs beside which what they prove is not there.
+    fn orphans(&self) -> Vec<String> {
+        let records = self.records.iter().map(|(sseq, _)| record_proof(*sseq));
+        let others = self.outside.iter().map(|(of, seq)| outside_proof(of, *seq));
+        let seals = self
+            .seals
+            .iter()
+            .map(|(log, number)| seal_proof(log, *number));
+        let proved: BTreeSet<String> = records.chain(others).chain(seals).collect();
+        self.proofs.difference(&proved).cloned().collect()
+    }
 }
 
 struct Check<'c> {
@@ -174,32 +225,62 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Checks a record and its proof.
+    /// Checks a record of the session's chain, and its proof.
     fn record(&mut self, sseq: u64, name: &str, checked: &mut Checked) -> Result<(), Stop> {
         let line = self.get(name, MAX_LEAF, Fault::Leaf)?;
-        let proof = self.get(&record_proof(sseq), MAX_PROOF, Fault::Proof)?;
-        let proof = text(&proof)?;
-        let writer = writer_of(&line).ok_or(Fault::Leaf)?;
-        let mut reader = LeafReader::default();
-        let leaf = reader.read(&line, writer, proof.index);
-        let leaf = leaf.ok_or(Fault::Leaf)?;
-        let (size, root) = self.checkpoint(writer, &proof)?;
-        if !verify_inclusion(&leaf_hash(&line), proof.index, size, &proof.path, &root) {
-            return Err(Fault::Inclusion.into());
-        }
-        let record = read_event(&mut self.scanner, leaf.event)?;
+        let shown = self.shown(&line, &record_proof(sseq))?;
+        let record = read_event(&mut self.scanner, shown.leaf.event)?;
         let session = record.session.ok_or(Fault::Kind)?;
-        let same = checked.session.get_or_insert_with(|| session.to_owned());
-        if *same != session || record.sseq != Some(sseq) {
+        if !checked.is_of(session) || record.sseq != Some(sseq) {
             return Err(Fault::SessionChain.into());
         }
         self.sessions.add(&record);
-        let us = leaf.stamp.unix_us;
+        let us = shown.leaf.stamp.unix_us;
         let (first_us, last_us) = checked.times_us.unwrap_or((us, us));
         checked.times_us = Some((first_us.min(us), last_us.max(us)));
         (checked.last, checked.last_kind) = (Some(sseq), record.kind.to_owned());
-        match self.seen.get(&(writer.to_owned(), size)) {
-            Some(sealed) if sealed.root != root => return Err(Fault::StreamChanged.into()),
+        self.sealed(&shown, name, checked)
+    }
+
+    /// Checks a record that is about the session and has no place in its chain, and its proof.
+    fn outside(&mut self, writer: &str, seq: u64, checked: &mut Checked) -> Result<(), Stop> {
+        let name = outside(writer, seq);
+        let line = self.get(&name, MAX_LEAF, Fault::Leaf)?;
+        let shown = self.shown(&line, &outside_proof(writer, seq))?;
+        if (shown.writer, shown.seq) != (writer, seq) {
+            return Err(Fault::Leaf.into());
+        }
+        read_event(&mut self.scanner, shown.leaf.event)?;
+        match outside_of(shown.leaf.event) {
+            Some(session) if checked.is_of(session) => self.sealed(&shown, &name, checked),
+            _ => Err(Fault::Outside.into()),
+        }
+    }
+
+    /// The record in `line`, which its proof leads from to a checkpoint of its stream.
+    fn shown<'l>(&mut self, line: &'l [u8], proof: &str) -> Result<Shown<'l>, Stop> {
+        let proof = self.get(proof, MAX_PROOF, Fault::Proof)?;
+        let proof = text(&proof)?;
+        let writer = writer_of(line).ok_or(Fault::Leaf)?;
+        let leaf = LeafReader::default().read(line, writer, proof.index);
+        let leaf = leaf.ok_or(Fault::Leaf)?;
+        let (size, root) = self.checkpoint(writer, &proof)?;
+        if !verify_inclusion(&leaf_hash(line), proof.index, size, &proof.path, &root) {
+            return Err(Fault::Inclusion.into());
+        }
+        Ok(Shown {
+            writer,
+            seq: proof.index,
+            leaf,
+            size,
+            root,
+        })
+    }
+
+    /// Compares the checkpoint that a record leads to with what seals say of the stream.
+    fn sealed(&self, shown: &Shown<'_>, name: &str, checked: &mut Checked) -> Result<(), Stop> {
+        match self.seen.get(&(shown.writer.to_owned(), shown.size)) {
+            Some(sealed) if sealed.root != shown.root => return Err(Fault::StreamChanged.into()),
             Some(sealed) => {
                 checked.sealed += 1;
                 checked.sealed_us = checked.sealed_us.max(Some(sealed.unix_us));

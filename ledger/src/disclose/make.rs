@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    Proof, record, record_proof, seal_proof,
+    Proof, outside, outside_proof, record, record_proof, seal_proof,
     seals::{self, Sealed, Seals},
 };
 use crate::{
@@ -46,16 +46,19 @@ pub enum DiscloseError {
 /// What was disclosed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Made {
-    /// Records of the session.
+    /// Records in the session's chain.
     pub records: u64,
-    /// How many of them a seal covers.
+    /// Records that are about the session and stand outside of its chain.
+    pub outside: u64,
+    /// How many of both a seal covers.
     pub sealed: u64,
     /// Streams they stand in.
     pub streams: u64,
 }
 
-/// Where the session's records stand: by stream, their numbers there and in the session.
-type Wanted = BTreeMap<String, BTreeMap<u64, u64>>;
+/// Where the session's records stand: by stream, their numbers there, and in the session unless they
+/// stand outside of its chain.
+type Wanted = BTreeMap<String, BTreeMap<u64, Option<u64>>>;
 
 /// Puts the disclosure of `session` into `put`, which takes names and bytes. The log should have been
 /// verified: what is disclosed of one that does not hold proves nothing.
@@ -85,7 +88,10 @@ pub fn disclose(
         for (seq, sseq) in places {
             let sealed = seals::first(&seals, writer, *seq);
             stream.put(*seq, *sseq, sealed, put)?;
-            made.records += 1;
+            match sseq {
+                Some(_) => made.records += 1,
+                None => made.outside += 1,
+            }
             if let Some(Sealed { log, number, .. }) = sealed {
                 made.sealed += 1;
                 used.entry(log).or_default().insert(number);
@@ -106,14 +112,16 @@ fn find(log: &dyn Fetcher, session: &str) -> Result<Wanted, DiscloseError> {
     let mut numbers = HashSet::new();
     let mut twice = None;
     let unread = records(log, |entry| {
-        if entry.session == Some(session) {
-            let sseq = entry.sseq.unwrap_or_default();
-            if !numbers.insert(sseq) {
-                twice = Some(sseq);
-            }
-            let places = wanted.entry(entry.writer.to_owned()).or_default();
-            places.insert(entry.seq, sseq);
+        let sseq = match (entry.session, entry.outside) {
+            (Some(of), _) if of == session => Some(entry.sseq.unwrap_or_default()),
+            (None, Some(of)) if of == session => None,
+            _ => return,
+        };
+        if let Some(sseq) = sseq.filter(|sseq| !numbers.insert(*sseq)) {
+            twice = Some(sseq);
         }
+        let places = wanted.entry(entry.writer.to_owned()).or_default();
+        places.insert(entry.seq, sseq);
     })?;
     if let Some(name) = unread.into_iter().next() {
         return Err(DiscloseError::Unread(name));
@@ -139,7 +147,7 @@ impl Stream {
     fn read(
         log: &dyn Fetcher,
         writer: &str,
-        places: &BTreeMap<u64, u64>,
+        places: &BTreeMap<u64, Option<u64>>,
     ) -> Result<Self, DiscloseError> {
         let mut stream = Self {
             writer: writer.to_owned(),
@@ -164,7 +172,7 @@ impl Stream {
     }
 
     /// Adds the lines of a segment.
-    fn add(&mut self, lines: &[u8], places: &BTreeMap<u64, u64>) -> Option<()> {
+    fn add(&mut self, lines: &[u8], places: &BTreeMap<u64, Option<u64>>) -> Option<()> {
         let mut lines = lines.strip_suffix(b"\n")?.split(|b| *b == b'\n');
         let (_header, footer) = (lines.next()?, lines.next_back()?);
         for line in lines {
@@ -185,7 +193,7 @@ impl Stream {
     fn put(
         &self,
         seq: u64,
-        sseq: u64,
+        sseq: Option<u64>,
         sealed: Option<Sealed>,
         put: &mut dyn FnMut(&str, &[u8]) -> io::Result<()>,
     ) -> Result<(), DiscloseError> {
@@ -198,8 +206,12 @@ impl Stream {
             path: self.tree.inclusion(seq, *size).ok_or_else(unread)?,
             note,
         };
-        put(&record(sseq), line)?;
-        put(&record_proof(sseq), proof.text().as_bytes())?;
+        let (name, proof_name) = match sseq {
+            Some(sseq) => (record(sseq), record_proof(sseq)),
+            None => (outside(&self.writer, seq), outside_proof(&self.writer, seq)),
+        };
+        put(&name, line)?;
+        put(&proof_name, proof.text().as_bytes())?;
         Ok(())
     }
 }

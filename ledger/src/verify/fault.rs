@@ -99,6 +99,9 @@ pub enum Fault {
     /// Records are missing between two segments.
     #[error("segments are missing before this one")]
     Missing,
+    /// A record outside of the chain that is not about the disclosed session.
+    #[error("the record is not one about this session, outside of its chain")]
+    Outside,
     /// Records that another segment holds already.
     #[error("the segment begins before the one before it ends: two histories of one stream")]
     Overlap,
@@ -204,6 +207,7 @@ impl Fault {
             | Self::Json
             | Self::Kind
             | Self::Leaf
+            | Self::Outside
             | Self::Proof
             | Self::Rewritten
             | Self::Seal

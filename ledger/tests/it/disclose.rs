@@ -4,9 +4,10 @@ use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
 
 use gatehouse_envelope::sign::MemorySigner;
 use gatehouse_ledger::{
-    Mode,
+    Durability, Ledger, Mode,
     cosign::{WitnessKey, cosign},
     disclose::{Checked, DiscloseError, Made, Proof, README, check, disclose},
+    event::Event,
     names,
     note::Note,
     store::Memory,
@@ -41,6 +42,7 @@ fn made(rounds: usize) -> Log {
             prod.segment(ledger, 13);
             // Two segments between two seals, so that a seal covers records of the one before.
             prod.segment(ledger, 8);
+            hold(ledger, "s_1");
             ledger.seal().unwrap().unwrap();
         }
         prod.clock.advance(Duration::from_secs(60));
@@ -67,6 +69,17 @@ fn made(rounds: usize) -> Log {
         trust,
         witnessed,
     }
+}
+
+/// A record that is about a session without a place in its chain.
+fn hold(ledger: &Ledger, session: &str) {
+    let mut event = Event::kind("session.hold");
+    event.object("outside", |fields| {
+        fields.text("session", session);
+    });
+    let event = event.finish().unwrap();
+    ledger.append(event, Durability::Durable).wait().unwrap();
+    ledger.flush().wait().unwrap();
 }
 
 fn seals(objects: &Objects) -> u64 {
@@ -113,7 +126,8 @@ fn a_session_is_shown_whole_and_alone() {
     for session in ["s_0", "s_1", "s_2"] {
         let (made, shown) = shown(&LOG.objects, session);
         assert!(made.records > 12 && made.streams == 2, "{made:?}");
-        assert_eq!(made.sealed, made.records);
+        assert_eq!(made.outside, if session == "s_1" { 6 } else { 0 });
+        assert_eq!(made.sealed, made.records + made.outside);
         for trust in [&LOG.trust, &LOG.witnessed] {
             let checked = checked(&shown, trust);
             let report = &checked.report;
@@ -127,8 +141,8 @@ fn a_session_is_shown_whole_and_alone() {
             );
             assert_eq!(checked.session.as_deref(), Some(session));
             assert_eq!(
-                (report.records, checked.sealed),
-                (made.records, made.records)
+                (report.records, checked.outside, checked.sealed),
+                (made.records, made.outside, made.sealed)
             );
             assert_eq!(checked.last, Some(made.records - 1));
             let asked = trust.quorum != Quorum::None;
@@ -181,7 +195,8 @@ fn the_first_seal_behind_a_record_is_shown() {
 fn every_byte_of_everything() {
     // A small one, as every byte costs a check of all of it.
     let log = made(1);
-    let (_, shown) = shown_for(&log.objects, "s_2", &log.witnessed);
+    let (made, shown) = shown_for(&log.objects, "s_1", &log.witnessed);
+    assert_eq!(made.outside, 2);
     for (name, bytes) in &shown {
         for at in 0..bytes.len() {
             let mut changed = shown.clone();
@@ -294,6 +309,54 @@ fn what_cannot_be_shown() {
         matches!(unread, Err(DiscloseError::Unread(_))),
         "{unread:?}"
     );
+}
+
+/// What is outside of the chain is of the stream, the number and the session that it stands under.
+#[test]
+fn a_record_outside_of_the_chain_is_the_sessions_own() {
+    let shown = disclosed("s_1");
+    let outside = |name: &&String| name.starts_with("outside/");
+    let names: Vec<&String> = shown.keys().filter(outside).collect();
+    assert_eq!(names.len(), 12, "each with its proof");
+    let [first, first_proof, second, second_proof] = [0, 1, 2, 3].map(|at| names[at]);
+    let moved = |to: [&str; 2], from: [&str; 2]| {
+        let mut moved = shown.clone();
+        for (to, from) in to.into_iter().zip(from) {
+            moved.insert(to.to_owned(), shown[from].clone());
+        }
+        faults(&moved, &LOG.trust)
+    };
+    let other = moved([first, first_proof], [second, second_proof]);
+    assert_eq!(other, [Fault::Leaf], "under another's number");
+    let (record, proof) = (
+        "session/00000000000000000001.json",
+        "session/00000000000000000001.tlog-proof",
+    );
+    let chained = moved([record, proof], [first, first_proof]);
+    assert_eq!(chained, [Fault::Kind], "in the chain");
+    // A record of the chain stands in its stream too, and is not one outside of it.
+    let text = std::str::from_utf8(&shown[proof]).unwrap();
+    let index = Proof::parse(text).unwrap().index;
+    let line = String::from_utf8(shown[record].clone()).unwrap();
+    let writer = line.split('"').nth(5).unwrap();
+    let at = format!("outside/{writer}/{index:020}");
+    let chained = moved(
+        [&format!("{at}.json"), &format!("{at}.tlog-proof")],
+        [record, proof],
+    );
+    assert_eq!(chained, [Fault::Outside]);
+    // Of another session.
+    let mut mixed = disclosed("s_0");
+    for name in &names[..2] {
+        mixed.insert((*name).clone(), shown[*name].clone());
+    }
+    assert_eq!(faults(&mixed, &LOG.trust), [Fault::Outside]);
+    // Alone they say nothing of the session's chain.
+    let mut alone = shown.clone();
+    alone.retain(|name, _| !name.starts_with("session/"));
+    let checked = checked(&alone, &LOG.trust);
+    assert_eq!(checked.report.doubts[0].what, Doubt::Empty);
+    assert_eq!((checked.report.records, checked.outside), (0, 6));
 }
 
 /// Before anything is sealed, a record leads to the checkpoint of its own segment.

@@ -184,12 +184,32 @@ fn shown(fixtures: &mut Fixtures) {
                 fixtures.case(&log, "flipped", &objects, &changed, Some(trust));
             }
         }
+        outside(fixtures, &log, &objects, trust);
         let seals = names.iter().filter(|name| name.starts_with("seal/"));
         let unsealed: Vec<_> = seals.map(|name| (name.as_str(), None)).collect();
         fixtures.case(&log, "unsealed", &objects, &unsealed, Some(trust));
         let nothing: Vec<_> = names.iter().map(|name| (name.as_str(), None)).collect();
         fixtures.case(&log, "nothing", &objects, &nothing, Some(trust));
     }
+}
+
+/// Records outside of the chain: others in their places, under another session, and alone.
+fn outside(fixtures: &mut Fixtures, log: &str, objects: &Objects, trust: &Trust) {
+    let under = |folder: &str| -> Vec<&str> {
+        let names = objects.keys().map(String::as_str);
+        names.filter(|name| name.starts_with(folder)).collect()
+    };
+    let (outside, chained) = (under("outside/"), under("session/"));
+    for (to, from) in outside.iter().zip(&chained) {
+        let moved = [(*to, Some(objects[*from].clone()))];
+        fixtures.case(log, "of the chain", objects, &moved, Some(trust));
+    }
+    let mut without: Vec<_> = chained.iter().map(|name| (*name, None)).collect();
+    fixtures.case(log, "alone", objects, &without, Some(trust));
+    let another = disclose::disclosed("s_0");
+    without.extend(another.iter().map(|(n, b)| (n.as_str(), Some(b.clone()))));
+    let verdict = fixtures.case(log, "of another", objects, &without, Some(trust));
+    assert_eq!(verdict, Verdict::Broken);
 }
 
 fn time_stamps(fixtures: &mut Fixtures) {
