@@ -137,6 +137,14 @@ pub fn cosignature(log: &str, number: u64, id: [u8; 4]) -> String {
     format!("cosig/{log}/{number:0DIGITS$}/{}{NOTE}", hex(&id))
 }
 
+/// What the names of all cosignatures on seals of a log begin with, and the part of a name behind which those from
+/// seal `first` on come.
+pub(crate) fn cosignatures(log: &str, first: u64) -> (String, String) {
+    let prefix = format!("cosig/{log}/");
+    let first = format!("{prefix}{first:0DIGITS$}");
+    (prefix, first)
+}
+
 /// The name of the time stamp on the last seal of a day (`yyyy-mm-dd`).
 pub fn stamp(log: &str, day: &str) -> String {
     format!("tsa/{log}/{day}{STAMP}")

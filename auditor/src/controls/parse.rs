@@ -29,6 +29,7 @@ pub(super) fn parse(text: &str) -> Result<Control, String> {
         return Err("`id` is capital letters, digits and dashes".into());
     }
     Ok(Control {
+        optional: field("optional").ok(),
         id,
         title: field("title")?,
         tsc: field("tsc")?,
@@ -89,7 +90,13 @@ mod tests {
     fn a_control_in_its_parts() {
         let control = parse(GOOD).unwrap();
         assert_eq!((control.id.as_str(), control.severity), ("XX-01", 2));
-        assert_eq!(control.supports, "one two");
+        assert_eq!(
+            (control.supports.as_str(), control.optional),
+            ("one two", None)
+        );
+        let optional = GOOD.replace("-- remed", "-- optional: without X\n-- remed");
+        let optional = parse(&optional).unwrap().optional;
+        assert_eq!(optional.as_deref(), Some("without X"));
         assert_eq!(control.population, "SELECT 1 AS ts_us");
         assert_eq!(control.exceptions, "SELECT 2 AS ts_us");
     }

@@ -83,12 +83,14 @@ pub(crate) fn test<'c>(
     })
 }
 
-/// 1 if a control fails, 2 if one could not tell or had nothing to test, else 0.
+/// 1 if a control fails, 2 if one could not tell or had nothing to test though it must have, else 0.
 pub(crate) fn exit_code(tested: &[Tested<'_>]) -> u8 {
-    let any = |wanted: &[Outcome]| tested.iter().any(|one| wanted.contains(&one.outcome));
-    if any(&[Outcome::Fail]) {
+    let any = |wanted: Outcome| tested.iter().any(|one| one.outcome == wanted);
+    let is_untested =
+        |one: &Tested<'_>| one.outcome == Outcome::NotTested && one.control.optional.is_none();
+    if any(Outcome::Fail) {
         1
-    } else if any(&[Outcome::Inconclusive, Outcome::NotTested]) {
+    } else if any(Outcome::Inconclusive) || tested.iter().any(is_untested) {
         2
     } else {
         0

@@ -105,6 +105,7 @@ fn result(one: &Tested<'_>) -> Value {
         "first_exceptions": exceptions.collect::<Vec<_>>(),
         "gaps": one.gaps,
         "supports": control.supports,
+        "optional": control.optional,
         "remediation": control.remediation,
     })
 }

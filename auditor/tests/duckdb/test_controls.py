@@ -52,7 +52,7 @@ def rows(connection, query):
 
 
 def test_there_are_controls():
-    assert len(FILES) == 13
+    assert len(FILES) == 14
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -210,6 +210,7 @@ impl Files {
             tokio::time::sleep(TEND).await;
             #[cfg(feature = "aws")]
             self.tell_uses(false);
+            self.tell_clocks();
             self.book.pay();
             let log = self.book.ledger().condition();
             if stall.is_to_be_told(log.stalled, tokio::time::Instant::now()) {
@@ -267,7 +268,14 @@ impl Files {
         let uses = self.tell_uses(true);
         #[cfg(not(feature = "aws"))]
         let uses = 0;
-        uses + self.book.pay()
+        uses + self.tell_clocks() + self.book.pay()
+    }
+
+    /// Offers the log what is known of other clocks.
+    fn tell_clocks(&self) -> usize {
+        let ledger = self.book.ledger();
+        let offer = |event| crate::audit::offer(ledger, event);
+        self.anchoring.tell_clocks(offer)
     }
 
     /// Offers the log what KMS was asked for.

@@ -5,6 +5,7 @@
 //! No request waits for any of it. What fails is told and tried again, and a later seal covers those
 //! before it. Every replica does it; the store has each cosignature once.
 
+mod clocks;
 mod post;
 mod stamp;
 mod witness;
@@ -15,8 +16,10 @@ use std::time::Duration;
 use gatehouse_ledger::anchor::Anchors;
 use tokio::task::JoinSet;
 
+use crate::audit::{Event, Later};
 use crate::clock::Clock;
 use crate::config::{Ledger, Witness};
+use clocks::Clocks;
 use post::Post;
 use stamp::Stamper;
 use witness::Follower;
@@ -29,6 +32,7 @@ const LAST_ROUND: Duration = Duration::from_secs(5);
 pub struct Anchoring {
     witnesses: Arc<[Arc<Follower>]>,
     stamper: Option<Arc<Stamper>>,
+    clocks: Arc<Clocks>,
 }
 
 /// How far a witness has followed the log.
@@ -53,9 +57,11 @@ impl Anchoring {
         anchors: &Anchors,
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, rustls::Error> {
+        let clocks = Arc::new(Clocks::new(Arc::clone(clock)));
         let follower = |witness: &Arc<Witness>| {
             let post = Post::new(witness.ca.as_deref())?;
-            let follower = Follower::new(Arc::clone(witness), anchors.clone(), post);
+            let (witness, clocks) = (Arc::clone(witness), Arc::clone(&clocks));
+            let follower = Follower::new(witness, anchors.clone(), post, clocks);
             Ok(Arc::new(follower))
         };
         let witnesses = ledger.witnesses.iter().map(follower);
@@ -63,12 +69,16 @@ impl Anchoring {
         let stamper = match ledger.timestamp.clone() {
             Some(authority) => {
                 let post = Post::new(authority.ca.as_deref())?;
-                let (anchors, clock) = (anchors.clone(), Arc::clone(clock));
-                Some(Arc::new(Stamper::new(authority, anchors, post, clock)))
+                let (anchors, clocks) = (anchors.clone(), Arc::clone(&clocks));
+                Some(Arc::new(Stamper::new(authority, anchors, post, clocks)))
             }
             None => None,
         };
-        Ok(Self { witnesses, stamper })
+        Ok(Self {
+            witnesses,
+            stamper,
+            clocks,
+        })
     }
 
     /// Shows every seal around until it is dropped.
@@ -97,6 +107,12 @@ impl Anchoring {
                 "not every witness has cosigned the last seal; the next start asks again"
             );
         }
+    }
+
+    /// Offers the log what is known of other clocks than this machine's, and waits for nothing. Says how many
+    /// records it does not have yet.
+    pub(crate) fn tell_clocks(&self, offer: impl Fn(Event) -> Later) -> usize {
+        self.clocks.tell(offer)
     }
 
     /// How far each witness is.

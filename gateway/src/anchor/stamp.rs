@@ -10,8 +10,9 @@ use gatehouse_ledger::clock::day;
 use http::StatusCode;
 use parking_lot::Mutex;
 
+use super::clocks::{Clocks, SECOND_US};
 use super::post::{Post, PostError};
-use crate::clock::Clock;
+use crate::audit::Remote;
 use crate::config::Timestamp;
 
 /// How often it is looked whether a day is over.
@@ -28,7 +29,7 @@ pub(super) struct Stamper {
     authority: Arc<Timestamp>,
     anchors: Anchors,
     post: Post,
-    clock: Arc<dyn Clock>,
+    clocks: Arc<Clocks>,
     state: Mutex<State>,
 }
 
@@ -60,13 +61,13 @@ impl Stamper {
         authority: Arc<Timestamp>,
         anchors: Anchors,
         post: Post,
-        clock: Arc<dyn Clock>,
+        clocks: Arc<Clocks>,
     ) -> Self {
         Self {
             authority,
             anchors,
             post,
-            clock,
+            clocks,
             state: Mutex::default(),
         }
     }
@@ -103,7 +104,7 @@ impl Stamper {
     }
 
     async fn stamp(&self) -> Result<(), Failure> {
-        let now = u64::try_from(self.clock.utc_us()).unwrap_or(0);
+        let now = self.clocks.now().unix_us();
         let today = day(now.saturating_sub(SETTLED_US));
         if self.state.lock().done.as_ref() == Some(&today) {
             return Ok(());
@@ -114,8 +115,10 @@ impl Stamper {
         if let Some(due) = outlook.due {
             let request = Request::new(due.imprint)?;
             let (url, timeout) = (&self.authority.url, self.authority.timeout);
-            let sent = self.post.send(url, REQUEST_TYPE, request.bytes(), timeout);
-            let answer = sent.await?;
+            let sent = self.clocks.now();
+            let answer = self.post.send(url, REQUEST_TYPE, request.bytes(), timeout);
+            let answer = answer.await?;
+            let there = self.clocks.now();
             if answer.status != StatusCode::OK {
                 return Err(Failure::Refused(answer.status));
             }
@@ -124,7 +127,9 @@ impl Stamper {
                 let reply = (&request, answer.body.as_ref());
                 anchors.keep_stamp(&due, reply, &authority.certificates)
             });
-            kept.await?;
+            let said_us = i64::try_from(kept.await?).unwrap_or(i64::MAX);
+            self.clocks
+                .note(Remote::Timestamp, (sent, there), (said_us, SECOND_US));
             tracing::info!(day, "the day's last seal has a time stamp");
         }
         // Before today's first seal is there, yesterday's last one may not be.

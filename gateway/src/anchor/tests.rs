@@ -22,10 +22,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use super::*;
+use crate::clock::TestClock;
 use crate::config;
 
 /// 2026-11-29T14:05:00Z.
 const START_US: u64 = 1_795_961_100_000_000;
+const START_S: u64 = START_US / 1_000_000;
 
 /// A log of seals.
 struct Log {
@@ -33,6 +35,8 @@ struct Log {
     store: Arc<Memory>,
     anchors: Anchors,
     sealer: Mutex<Sealer>,
+    time: Arc<TestClock>,
+    clocks: Arc<Clocks>,
 }
 
 impl Log {
@@ -44,7 +48,10 @@ impl Log {
         let keys = vec![Key::of(signer.as_ref()).unwrap()];
         let anchors = Anchors::new(store.clone(), &keys, "prod");
         let sealer = Sealer::open(store.clone(), signer.clone(), keys, "prod").unwrap();
+        let time = Arc::new(TestClock::new(START_US as i64));
         Self {
+            clocks: Arc::new(Clocks::new(time.clone())),
+            time,
             signer,
             store,
             anchors,
@@ -59,6 +66,17 @@ impl Log {
             sealer.seal(START_US, true).unwrap();
         }
         self.anchors.sealed(sealer.last().unwrap());
+    }
+
+    /// What the log is told of other clocks.
+    fn told(&self) -> Vec<serde_json::Value> {
+        let events = Mutex::new(Vec::new());
+        self.clocks.tell(|event| {
+            let event = serde_json::from_slice(event.bytes()).unwrap();
+            events.lock().push(event);
+            Box::pin(async { Ok(()) })
+        });
+        events.into_inner()
     }
 
     fn cosignatures(&self) -> usize {
@@ -115,6 +133,8 @@ struct House {
     /// The bodies that it got.
     asked: Arc<Mutex<Vec<String>>>,
     state: Arc<Mutex<State>>,
+    /// What its clock shows.
+    now_s: Arc<Mutex<u64>>,
 }
 
 impl House {
@@ -124,11 +144,13 @@ impl House {
         let state = Arc::new(Mutex::new(State::default()));
         let trust = Trust::one(Key::of(log.signer.as_ref()).unwrap());
         let (own, told, said) = (signer.clone(), script.clone(), asked.clone());
-        let known = state.clone();
+        let (known, now_s) = (state.clone(), Arc::new(Mutex::new(START_S)));
+        let time = now_s.clone();
         let server = Server::start("/add-checkpoint", move |body| {
             let body = String::from_utf8(body).unwrap();
             let scripted = told.lock().clone();
-            let reply = scripted.unwrap_or_else(|| answer(&trust, &own, &known, &body));
+            let reply =
+                scripted.unwrap_or_else(|| answer(&trust, &own, (&known, &time.lock()), &body));
             said.lock().push(body);
             (reply.0, reply.1, reply.2.into_bytes())
         });
@@ -138,6 +160,7 @@ impl House {
             script,
             asked,
             state,
+            now_s,
         }
     }
 
@@ -158,6 +181,7 @@ impl House {
             Arc::new(witness),
             log.anchors.clone(),
             Post::new(None).unwrap(),
+            log.clocks.clone(),
         )
     }
 
@@ -188,7 +212,12 @@ async fn request(stream: &mut TcpStream, path: &str) -> Vec<u8> {
     }
 }
 
-fn answer(trust: &Trust, own: &MemorySigner, known: &Mutex<State>, body: &str) -> Reply {
+fn answer(
+    trust: &Trust,
+    own: &MemorySigner,
+    (known, now_s): (&Mutex<State>, &u64),
+    body: &str,
+) -> Reply {
     let asked = AddCheckpoint::parse(body.as_bytes()).unwrap();
     let mut known = known.lock();
     match judge(trust, &[], &asked, |_| *known) {
@@ -199,7 +228,7 @@ fn answer(trust: &Trust, own: &MemorySigner, known: &Mutex<State>, body: &str) -
             (
                 200,
                 "text/plain",
-                cosign(granted.text, own, 1_795_961_100).unwrap(),
+                cosign(granted.text, own, *now_s).unwrap(),
             )
         }
         Err(refusal) => match refusal.known() {
@@ -326,6 +355,8 @@ async fn another_history_is_refused_by_the_witness() {
         anchors: Anchors::new(store.clone(), &keys, "prod"),
         store,
         sealer: Mutex::new(sealer),
+        time: log.time.clone(),
+        clocks: log.clocks.clone(),
     };
     fork.sealer.lock().seal(START_US + 1, true).unwrap();
     let follower = house.follower(&fork);
@@ -363,6 +394,7 @@ async fn a_witness_that_is_away_is_tried_again() {
         Arc::new(witness),
         log.anchors.clone(),
         Post::new(None).unwrap(),
+        log.clocks.clone(),
     );
     away.attempt().await;
     assert_eq!(followed(&away), (1, "not reached".to_owned()));
@@ -370,6 +402,69 @@ async fn a_witness_that_is_away_is_tried_again() {
     // Its cosignature is there, whoever has asked for it.
     away.attempt().await;
     assert_eq!(followed(&away), (0, String::new()));
+}
+
+/// How far it had come shows in the store, though it is away.
+#[tokio::test]
+async fn a_process_that_starts_anew_counts_from_what_the_store_shows() {
+    let log = Log::new();
+    let house = House::start(&log).await;
+    log.grow(3);
+    house.follower(&log).attempt().await;
+    log.grow(2);
+    *house.script.lock() = Some((500, "text/plain", String::new()));
+    let again = house.follower(&log);
+    again.attempt().await;
+    let (behind, trouble) = followed(&again);
+    assert!(behind == 2 && trouble.contains("500"), "{behind} {trouble}");
+    log.grow(1);
+    again.attempt().await;
+    assert_eq!(followed(&again).0, 3);
+}
+
+#[tokio::test]
+async fn what_time_a_witness_says_is_told() {
+    let log = Log::new();
+    let house = House::start(&log).await;
+    log.grow(1);
+    *house.now_s.lock() = START_S + 7;
+    house.follower(&log).attempt().await;
+    let [told] = <[_; 1]>::try_from(log.told()).unwrap();
+    let id = gatehouse_envelope::digest::hex(&house.key().id());
+    let clock = serde_json::json!({
+        "source": "witness", "id": id, "ahead_us": 0, "behind_us": 8_000_000, "off_us": 7_000_000, "n": 1
+    });
+    assert_eq!(
+        (&told["kind"], &told["reason"], &told["clock"]),
+        (&"clock.status".into(), &"first".into(), &clock)
+    );
+    log.grow(1);
+    house.follower(&log).attempt().await;
+    assert!(log.told().is_empty(), "it is as it was");
+}
+
+/// Others have it cosigned first each time, and this process has to know what time it is all the same.
+#[tokio::test]
+async fn a_replica_that_is_never_first_asks_for_the_time_alone() {
+    let (log, mut other) = (Log::new(), Log::new());
+    let house = House::start(&log).await;
+    log.grow(1);
+    house.follower(&log).attempt().await;
+    (other.anchors, other.store) = (log.anchors.clone(), log.store.clone());
+    let (first, second) = (house.follower(&log), house.follower(&other));
+    // What it answers in the second in which it had cosigned may be of then.
+    for (later_s, asked, told) in [(0, 2, 0), (1, 2, 1), (29 * 60, 0, 0), (60, 2, 1)] {
+        log.grow(1);
+        first.attempt().await;
+        let before = house.asked.lock().len();
+        other.time.advance(Duration::from_secs(later_s));
+        *house.now_s.lock() += later_s;
+        second.attempt().await;
+        // It learns the size first.
+        assert_eq!(house.asked.lock().len() - before, asked, "{later_s}");
+        assert_eq!(other.told().len(), told, "{later_s}");
+    }
+    assert_eq!((log.cosignatures(), followed(&second).0), (5, 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -389,6 +484,7 @@ async fn a_witness_that_does_not_answer_is_not_waited_for() {
         Arc::new(witness),
         log.anchors.clone(),
         Post::new(None).unwrap(),
+        log.clocks.clone(),
     );
     follower.attempt().await;
     assert_eq!(followed(&follower), (1, "no answer in time".to_owned()));

@@ -9,7 +9,9 @@ use http::StatusCode;
 use parking_lot::Mutex;
 
 use super::Followed;
+use super::clocks::{Clocks, SECOND_US};
 use super::post::{Post, PostError};
+use crate::audit::Remote;
 use crate::config::Witness;
 
 /// How often the last seal is looked at.
@@ -29,6 +31,7 @@ pub(super) struct Follower {
     witness: Arc<Witness>,
     anchors: Anchors,
     post: Post,
+    clocks: Arc<Clocks>,
     state: Mutex<State>,
 }
 
@@ -38,6 +41,8 @@ struct State {
     known: u64,
     /// The last seal of which the store has its cosignature.
     cosigned: Option<u64>,
+    /// Whether the store was looked through for those of before this process.
+    looked: bool,
     failures: u32,
     trouble: Option<String>,
 }
@@ -72,11 +77,17 @@ impl Failure {
 }
 
 impl Follower {
-    pub(super) fn new(witness: Arc<Witness>, anchors: Anchors, post: Post) -> Self {
+    pub(super) fn new(
+        witness: Arc<Witness>,
+        anchors: Anchors,
+        post: Post,
+        clocks: Arc<Clocks>,
+    ) -> Self {
         Self {
             witness,
             anchors,
             post,
+            clocks,
             state: Mutex::default(),
         }
     }
@@ -135,12 +146,17 @@ impl Follower {
         let Some(last) = self.anchors.last() else {
             return Ok(());
         };
+        self.look_back(last).await?;
         if self.state.lock().cosigned >= Some(last) {
             return Ok(());
         }
         for _ in 0..ROUNDS {
             // Another replica may have been faster.
-            if self.is_cosigned(last).await? || self.ask(last).await? {
+            let before_s = self.cosigned_s(last).await?;
+            if before_s.is_some() {
+                self.ask_the_time(last, before_s).await;
+            }
+            if before_s.is_some() || self.ask(last, None).await? {
                 let mut state = self.state.lock();
                 state.known = state.known.max(last.saturating_add(1));
                 state.cosigned = Some(last);
@@ -150,25 +166,76 @@ impl Follower {
         Err(Failure::Race)
     }
 
-    async fn is_cosigned(&self, last: u64) -> Result<bool, Failure> {
+    /// Looks once for the last seal that was cosigned before this process came to be, so that it is known how far
+    /// the witness is also while it is away.
+    async fn look_back(&self, last: u64) -> Result<(), Failure> {
+        if self.state.lock().looked {
+            return Ok(());
+        }
         let key = self.witness.key.clone();
-        let found = self.blocking(move |anchors| anchors.cosigned(last, &key));
-        Ok(found.await?.is_some())
+        let found = self.blocking(move |anchors| anchors.last_cosigned(last, &key));
+        let found = found.await?;
+        let mut state = self.state.lock();
+        state.looked = true;
+        // The last one itself is asked about next, as always.
+        state.cosigned = found.filter(|found| *found < last);
+        Ok(())
     }
 
-    /// Asks once; false if the witness goes on from another size, which is known then.
-    async fn ask(&self, last: u64) -> Result<bool, Failure> {
+    /// When it has cosigned the seal, if the store knows it, in seconds since 1970.
+    async fn cosigned_s(&self, last: u64) -> Result<Option<u64>, Failure> {
+        let key = self.witness.key.clone();
+        self.blocking(move |anchors| anchors.cosigned(last, &key))
+            .await
+    }
+
+    /// Has a seal cosigned once more for the time that the witness says, if this process has long not heard it: other
+    /// replicas may always be faster. If it does not answer, another seal follows.
+    async fn ask_the_time(&self, last: u64, before_s: Option<u64>) {
+        for _ in 0..ROUNDS {
+            if !self.clocks.is_wanted(&self.remote()) {
+                return;
+            }
+            match self.ask(last, before_s).await {
+                Ok(false) => {}
+                Ok(true) => return,
+                Err(failure) => {
+                    let witness = self.witness.key.name();
+                    tracing::debug!(witness, %failure, "the witness does not say what time it is");
+                    return;
+                }
+            }
+        }
+    }
+
+    fn remote(&self) -> Remote {
+        Remote::Witness(self.witness.key.id())
+    }
+
+    /// Asks once; false if the witness goes on from another size, which is known then. An answer that is as old as
+    /// what was known `before_s` says nothing of the time now.
+    async fn ask(&self, last: u64, before_s: Option<u64>) -> Result<bool, Failure> {
         let old = self.state.lock().known;
         let body = self.blocking(move |anchors| anchors.request(last, old));
         let body = body.await?.into_bytes();
         let (url, timeout) = (&self.witness.url, self.witness.timeout);
+        let sent = self.clocks.now();
         let answer = self.post.send(url, "text/plain", body, timeout).await?;
+        let there = self.clocks.now();
         let why = match answer.status {
             StatusCode::OK => {
                 let key = self.witness.key.clone();
                 let text = String::from_utf8_lossy(&answer.body).into_owned();
                 let kept = self.blocking(move |anchors| anchors.keep(last, &key, &text));
-                return kept.await.map(|_| true);
+                let said_s = kept.await?;
+                if before_s < Some(said_s) {
+                    let said_us = i64::try_from(said_s).unwrap_or(i64::MAX);
+                    let said_us = said_us.saturating_mul(SECOND_US);
+                    let moments = (sent, there);
+                    self.clocks
+                        .note(self.remote(), moments, (said_us, SECOND_US));
+                }
+                return Ok(true);
             }
             StatusCode::CONFLICT if answer.kind.as_ref() == SIZE_TYPE.as_bytes() => {
                 match known_size(&answer.body) {

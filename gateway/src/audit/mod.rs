@@ -8,6 +8,7 @@
 
 mod book;
 mod bucket;
+mod clock;
 mod degraded;
 mod exchange;
 mod operation;
@@ -24,6 +25,7 @@ mod tests;
 
 pub use book::{Book, BookError, LedgerClock, Unconfirmed};
 pub(crate) use bucket::open_bucket;
+pub use clock::{ClockStatus, Remote, Why};
 pub use exchange::{
     Admitted, Charged, Destination, Ending, Reply, Restored, Settled, Upstream, Usage,
 };
@@ -34,7 +36,6 @@ pub use operation::{
     AdminAction, AdminChange, AuthDeny, ConfigSnapshot, PolicyLoad, PolicyText, root_name,
 };
 pub use owed::Later;
-#[cfg(feature = "aws")]
 pub(crate) use owed::{Owing, offer};
 pub use parts::{BuildError, Link, Source, StateKey, Subject, Who};
 pub use pledge::Pledge;

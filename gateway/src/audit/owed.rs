@@ -75,7 +75,6 @@ pub(crate) fn offer(ledger: &Ledger, event: Event) -> Later {
 }
 
 impl Owing {
-    #[cfg(feature = "aws")]
     pub(crate) fn new(event: Event) -> Self {
         Self {
             event,

@@ -150,7 +150,8 @@ fn configuration(stage: &Stage<'_>, provider: &Provider) -> Result<Config, DemoE
 }
 
 /// Lets the auditor read the log, beside a gateway that no longer runs: verify it, show a session,
-/// run the controls, write the evidence. Each must end well, so no control may be without its pass.
+/// run the controls, write the evidence. Each must end well, so no control that is not optional may be without its
+/// pass.
 fn audit(
     stage: &Stage<'_>,
     data: &Path,

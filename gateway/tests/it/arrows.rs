@@ -38,7 +38,7 @@ const MODULE_ARROWS: [(&str, &[&str]); 22] = [
         "admin",
         &["anchor", "audit", "auth", "limit", "registry", "session"],
     ),
-    ("anchor", &[]),
+    ("anchor", &["audit"]),
     ("audit", &[]),
     ("auth", &["audit", "registry"]),
     (

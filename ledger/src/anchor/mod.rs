@@ -18,13 +18,16 @@ pub use stamp::{Due, Outlook};
 
 use crate::{
     cosign::WitnessKey,
-    names,
+    names::{self, Name},
     note::{Key, Note, checkpoint},
     seal::MAX_NOTE,
-    store::{LedgerStore, StoreError},
+    store::{LedgerStore, Object, StoreError},
     witness::AddCheckpoint,
 };
 use nodes::Nodes;
+
+/// How many seals are looked through at first for one that is cosigned; then as many times more.
+const REACH: u64 = 1024;
 
 /// Why there is nothing to ask with, or nothing to store.
 #[derive(Debug, thiserror::Error)]
@@ -117,8 +120,44 @@ impl Anchors {
         }
     }
 
+    /// The last seal up to `last` of which the store has a cosignature by the witness that holds: what was
+    /// known before this process came to be.
+    ///
+    /// # Errors
+    /// The store did not answer.
+    pub fn last_cosigned(&self, last: u64, key: &WitnessKey) -> Result<Option<u64>, AnchorError> {
+        let mut reach = REACH;
+        loop {
+            // Most often it is one of the last, and there may be one a minute for years.
+            let from = last.saturating_sub(reach);
+            for number in self.filed(from, last, key)? {
+                if matches!(self.cosigned(number, key), Ok(Some(_))) {
+                    return Ok(Some(number));
+                }
+            }
+            if from == 0 {
+                return Ok(None);
+            }
+            reach = reach.saturating_mul(REACH);
+        }
+    }
+
+    /// Under which of these seals the store has a cosignature by this name, the last first.
+    fn filed(&self, from: u64, last: u64, key: &WitnessKey) -> Result<Vec<u64>, StoreError> {
+        let (prefix, before) = names::cosignatures(&self.log, from);
+        let listed = self.store.list_after(&prefix, &before)?;
+        let number = |object: Object| match Name::parse(&object.name) {
+            Name::Cosignature { number, id, .. } if id == key.id() => Some(number),
+            _ => None,
+        };
+        let mut numbers: Vec<u64> = listed.into_iter().filter_map(number).collect();
+        numbers.retain(|number| (from..=last).contains(number));
+        numbers.sort_unstable_by(|a, b| b.cmp(a));
+        Ok(numbers)
+    }
+
     /// Checks what the witness answered to the request for seal `number`, and stores its cosignature,
-    /// unless there is one already. Gives its time, in seconds since 1970.
+    /// unless there is one already. Gives the answer's time, in seconds since 1970.
     ///
     /// # Errors
     /// See [`AnchorError`]; nothing is stored that does not hold.
@@ -132,7 +171,8 @@ impl Anchors {
         match self.store.put_once(&name, cosigned.as_bytes()) {
             // Another replica was first. Its cosignature has another time, and is as good.
             Err(StoreError::Conflict) => {
-                self.cosigned(number, key)?.ok_or(AnchorError::Cosignature)
+                let stored = self.cosigned(number, key)?;
+                stored.map(|_| time).ok_or(AnchorError::Cosignature)
             }
             other => Ok(other.map(|()| time)?),
         }

@@ -47,7 +47,8 @@ impl Anchors {
         }))
     }
 
-    /// Stores the reply to the request for what was due, unless there is a stamp already.
+    /// Stores the reply to the request for what was due, unless there is a stamp already. Gives the
+    /// reply's time, in microseconds since 1970, by the authority's clock.
     ///
     /// # Errors
     /// See [`AnchorError`]; nothing is stored that is not on it, or by none of `authorities`.
@@ -56,21 +57,23 @@ impl Anchors {
         due: &Due,
         (request, reply): (&Request, &[u8]),
         authorities: &Authorities,
-    ) -> Result<(), AnchorError> {
-        let fits = |stamp: Stamp<'_>| match stamp.imprint() == &due.imprint {
+    ) -> Result<u64, AnchorError> {
+        let fits = |stamp: &Stamp<'_>| match stamp.imprint() == &due.imprint {
             true => stamp.is_by(authorities),
             false => Err(StampError::Imprint),
         };
-        fits(request.open(reply)?)?;
+        let stamp = request.open(reply)?;
+        fits(&stamp)?;
         let name = names::stamp(&self.log, &due.day);
         match self.store.put_once(&name, reply) {
             // Another replica was first, and its stamp is as good.
             Err(StoreError::Conflict) => {
                 let stored = self.store.get(&name, MAX_REPLY)?.unwrap_or_default();
-                Ok(fits(Stamp::open(&stored)?)?)
+                fits(&Stamp::open(&stored)?)?;
             }
-            other => Ok(other?),
+            other => other?,
         }
+        Ok(stamp.unix_us())
     }
 
     /// The last seal before the day of seal `last`. Seals are in the order of their times, so it is

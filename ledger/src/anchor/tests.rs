@@ -71,7 +71,8 @@ fn a_witness_follows_from_any_size_to_any_other() {
         assert_eq!(house.anchors.cosigned(second, &key).unwrap(), Some(9));
         // Another replica comes later: the first one's stands.
         let (_, line) = house.ask(&body, known_before(&house, &body), &witness, 11);
-        assert_eq!(house.anchors.keep(second, &key, &line).unwrap(), 9);
+        assert_eq!(house.anchors.keep(second, &key, &line).unwrap(), 11);
+        assert_eq!(house.anchors.cosigned(second, &key).unwrap(), Some(9));
     }
     assert!(matches!(
         house.anchors.request(5, 7),
@@ -143,4 +144,28 @@ fn a_stored_object_that_is_none_is_told() {
         house.anchors.cosigned(1, &key),
         Err(AnchorError::Cosignature)
     ));
+}
+
+#[test]
+fn a_process_finds_how_far_a_witness_had_come() {
+    let house = House::new(20);
+    let witness = MemorySigner::generate("w").unwrap();
+    let key = WitnessKey::of(&witness).unwrap();
+    let other = WitnessKey::of(&MemorySigner::generate("w").unwrap()).unwrap();
+    assert_eq!(house.anchors.last_cosigned(19, &key).unwrap(), None);
+    let mut known = State::default();
+    for (number, at) in [(3, 7), (11, 8)] {
+        let body = house.anchors.request(number, known.size).unwrap();
+        let (grown, line) = house.ask(&body, known, &witness, at);
+        house.anchors.keep(number, &key, &line).unwrap();
+        known = grown;
+    }
+    let last = |of: u64, key: &WitnessKey| house.anchors.last_cosigned(of, key).unwrap();
+    assert_eq!((last(19, &key), last(11, &key)), (Some(11), Some(11)));
+    assert_eq!((last(10, &key), last(2, &key)), (Some(3), None));
+    assert_eq!(last(19, &other), None);
+    // What only bears the name of one is none.
+    let name = names::cosignature("prod", 15, key.id());
+    house.store.put_once(&name, b"noise").unwrap();
+    assert_eq!(last(19, &key), Some(11));
 }

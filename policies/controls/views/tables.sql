@@ -31,7 +31,8 @@ CREATE TABLE records (
   export_session TEXT, export_request TEXT, export_digest TEXT, export_from_us BIGINT, export_to_us BIGINT,
   export_records BIGINT, export_sessions BIGINT, export_payloads BIGINT,
   part BIGINT, parts BIGINT, text TEXT,
-  hold_by TEXT, hold_reason TEXT, hold_since_us BIGINT
+  hold_by TEXT, hold_reason TEXT, hold_since_us BIGINT,
+  clock_source TEXT, clock_id TEXT, clock_ahead_us BIGINT, clock_behind_us BIGINT, clock_off_us BIGINT, clock_n BIGINT
 );
 
 -- One row a count of a label in a record: red_found, reply_masked, reply_restored_text,

@@ -38,6 +38,7 @@ type Answer = Box<dyn FnMut(&[u8], Vec<u8>) -> (u16, Vec<u8>) + Send>;
 struct Bureau {
     stamper: Stamper,
     clock: Arc<Set>,
+    clocks: Arc<Clocks>,
     script: Arc<Mutex<Option<Answer>>>,
     asked: Arc<Mutex<usize>>,
     _server: Server,
@@ -69,10 +70,12 @@ impl Bureau {
         };
         let clock = Arc::new(Set(AtomicI64::new(0)));
         let (anchors, post) = (log.anchors.clone(), Post::new(None).unwrap());
-        let stamper = Stamper::new(Arc::new(authority), anchors, post, clock.clone());
+        let clocks = Arc::new(Clocks::new(clock.clone()));
+        let stamper = Stamper::new(Arc::new(authority), anchors, post, clocks.clone());
         Self {
             stamper,
             clock,
+            clocks,
             script,
             asked,
             _server: server,
@@ -127,6 +130,20 @@ async fn a_day_is_stamped_once_it_is_over() {
     seal(&log, MIDNIGHT_US + 3 * MINUTE_US);
     assert_eq!(bureau.attempt(MIDNIGHT_US + 4 * MINUTE_US).await, well(1));
     assert_eq!(stamps(&log), [names::stamp("prod", "2026-11-29")]);
+    let told = Mutex::new(String::new());
+    bureau.clocks.tell(|event| {
+        told.lock()
+            .push_str(std::str::from_utf8(event.bytes()).unwrap());
+        Box::pin(async { Ok(()) })
+    });
+    let told = told.into_inner();
+    assert_eq!(told.matches("clock.status").count(), 1);
+    assert!(
+        told.starts_with(
+            r#"{"kind":"clock.status","reason":"first","clock":{"source":"timestamp","ahead_us":"#
+        ),
+        "{told}"
+    );
     seal(&log, MIDNIGHT_US + 5 * MINUTE_US);
     assert_eq!(
         bureau.attempt(MIDNIGHT_US + 6 * MINUTE_US).await,

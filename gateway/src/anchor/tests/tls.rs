@@ -59,7 +59,12 @@ async fn an_issuer_of_its_own_is_trusted_for_the_witness_that_names_it_and_for_n
             ca,
             timeout: Duration::from_secs(30),
         };
-        Follower::new(Arc::new(witness), log.anchors.clone(), post)
+        Follower::new(
+            Arc::new(witness),
+            log.anchors.clone(),
+            post,
+            log.clocks.clone(),
+        )
     };
     for stranger in [None, Some(another)] {
         let follower = follower(stranger);

@@ -235,7 +235,10 @@ impl Closed {
         let controls = self.scan["controls"].as_array().unwrap();
         assert!(controls.len() > 10);
         for control in controls {
-            assert_eq!(control["result"], "pass", "{control:#}");
+            // Without witnesses there is no other clock to compare with.
+            let optional = control["optional"].is_string();
+            let wanted = if optional { "not_tested" } else { "pass" };
+            assert_eq!(control["result"], wanted, "{control:#}");
         }
         assert_eq!(self.scan["exit"], 0);
     }
