@@ -81,7 +81,12 @@ pub(crate) fn prove(asked: &Prove) -> Result<ExitCode, Failure> {
     }
     let staged = Staged::new(&asked.out)?;
     let store = Dir::new(staged.path());
-    let mut put = |name: &str, bytes: &[u8]| store.put_once(name, bytes).map_err(io::Error::other);
+    let mut put = |name: &str, bytes: &[u8]| {
+        let put = store.put_once(name, bytes);
+        put.map_err(|error| {
+            io::Error::other(format!("{}: {error}", asked.out.join(name).display()))
+        })
+    };
     put(disclose::README, README.as_bytes())
         .map_err(DiscloseError::from)
         .and_then(|()| disclose(log.as_ref(), &trust, &asked.session, &mut put))

@@ -129,7 +129,7 @@ def check(log, payloads, keys, now_us):
 
 def read_keys(file):
     with open(file, encoding="utf-8") as lines:
-        return {key["session"]: key for key in map(json.loads, lines)}
+        return {key["session"]: key for key in map(json.loads, filter(str.strip, lines))}
 
 
 def main(arguments):

@@ -88,7 +88,7 @@ pub(crate) fn run(asked: &Arguments) -> Result<ExitCode, Failure> {
     manifest::write(&mut package, &tested, &loaded, &facts, signer.as_ref())?;
     asked.recording.record(&export(&package, &loaded, &facts))?;
     package.finish()?;
-    loaded.database.keep();
+    loaded.database.keep()?;
     let mut out = io::stdout().lock();
     writeln!(out, "{}", tally(&tested))?;
     match &facts.key {

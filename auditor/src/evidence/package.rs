@@ -38,14 +38,18 @@ impl Package {
         name: &str,
         fill: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let path = self.root.path().join(name);
-        let wrong = |error: io::Error| Failure::Read(format!("{}: {error}", path.display()));
-        let file = File::create_new(&path).map_err(wrong)?;
+        // Where it is to be: what stands beside that goes away with an error.
+        let place = self.root.out().join(name);
+        let wrong = |error: io::Error| Failure::Read(format!("{}: {error}", place.display()));
+        let file = File::create_new(self.root.path().join(name)).map_err(wrong)?;
         let mut out = Hashed {
             file: BufWriter::new(file),
             digest: Sha256::new(),
         };
-        fill(&mut out)?;
+        fill(&mut out).map_err(|failure| match failure {
+            Failure::Write(error) => wrong(error),
+            other => other,
+        })?;
         let Hashed { file, digest } = out;
         let file = file
             .into_inner()
@@ -87,5 +91,26 @@ impl Write for Hashed {
 
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_with_the_file_that_it_is_about() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("report");
+        let mut package = Package::create(&out).unwrap();
+        let full = package.file("charts/values.csv", |_| {
+            Err(io::Error::from(io::ErrorKind::StorageFull).into())
+        });
+        let why = full.unwrap_err().to_string();
+        let file = out.join("charts/values.csv");
+        assert!(why.starts_with(&format!("{}: ", file.display())), "{why}");
+        assert!(!why.contains("standard output"), "{why}");
+        drop(package);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 }

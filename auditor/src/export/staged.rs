@@ -48,6 +48,11 @@ impl Staged {
         &self.path
     }
 
+    /// Where it is to be.
+    pub(crate) fn out(&self) -> &Path {
+        &self.out
+    }
+
     /// Puts it in its place.
     pub(crate) fn keep(mut self) -> Result<(), Failure> {
         fs::rename(&self.path, &self.out).map_err(read(&self.out))?;

@@ -55,6 +55,9 @@ impl<'r> Keys<'r> {
         let lines = BufReader::new(File::open(file).map_err(wrong)?).lines();
         for (number, line) in (1..).zip(lines) {
             let line = line.map_err(wrong)?;
+            if line.trim().is_empty() {
+                continue;
+            }
             let given = (line.len() <= LONGEST)
                 .then(|| serde_json::from_str(&line).ok())
                 .flatten();

@@ -189,6 +189,6 @@ pub(crate) fn run(asked: &Arguments) -> Result<ExitCode, Failure> {
         Format::Sarif => writeln!(out, "{:#}", show::sarif(&tested)),
         Format::Text => out.write_all(show::text(&tested, &loaded, period).as_bytes()),
     })?;
-    loaded.database.keep();
+    loaded.database.keep()?;
     Ok(ExitCode::from(exit_code(&tested)))
 }

@@ -1,14 +1,10 @@
 //! The database: made from the tables' own file, filled in one transaction, then only read.
 
-use std::{
-    collections::HashSet,
-    fmt::Write as _,
-    path::{Path, PathBuf},
-};
+use std::{collections::HashSet, fmt::Write as _, path::Path};
 
 use rusqlite::{Connection, ToSql, params_from_iter, types::ToSqlOutput};
 
-use crate::cli::Failure;
+use crate::{cli::Failure, export::StagedFile};
 
 /// The tables, as every engine makes them.
 const TABLES: &str = include_str!("../../../policies/controls/views/tables.sql");
@@ -74,33 +70,20 @@ pub(crate) struct Database {
     /// The columns of each table, in the order of [`Table::ALL`].
     columns: [HashSet<String>; 3],
     sql: String,
-    unfinished: Unfinished,
-}
-
-/// The file that was made for it, until it is to be kept.
-struct Unfinished(Option<PathBuf>);
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        if let Some(file) = self.0.take() {
-            // Whoever comes next would take it for a database.
-            let _removed = std::fs::remove_file(file);
-        }
-    }
+    /// The file that it is made in, until it is to be kept: whoever finds one under its own name takes it for
+    /// whole.
+    unfinished: Option<StagedFile>,
 }
 
 impl Database {
     /// Makes an empty one in a new file, or in one that nobody else sees and that goes away by
     /// itself, and begins to fill it.
     pub(crate) fn create(file: Option<&Path>) -> Result<Self, Failure> {
-        let mut unfinished = Unfinished(None);
-        if let Some(path) = file {
-            let new = std::fs::File::create_new(path);
-            new.map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
-            unfinished.0 = Some(path.to_owned());
-        }
+        let unfinished = file.map(StagedFile::new).transpose()?;
+        let unfinished = unfinished.map(|(staged, _)| staged);
+        let place = unfinished.as_ref().map_or(Path::new(""), StagedFile::path);
         let mut database = Self {
-            connection: Connection::open(file.unwrap_or(Path::new("")))?,
+            connection: Connection::open(place)?,
             columns: Default::default(),
             sql: String::new(),
             unfinished,
@@ -169,13 +152,48 @@ impl Database {
         Ok(self.connection.execute_batch("PRAGMA query_only = ON")?)
     }
 
-    /// Leaves the file where it is, once all that it was made for has been done.
-    pub(crate) fn keep(&mut self) {
-        self.unfinished.0 = None;
+    /// Gives the file its name, once all that it was made for has been done.
+    pub(crate) fn keep(&mut self) -> Result<(), Failure> {
+        self.unfinished.take().map_or(Ok(()), StagedFile::keep)
     }
 
     /// For questions.
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever is interrupted leaves nothing under the name that was asked for.
+    #[test]
+    fn a_database_has_its_name_when_it_is_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("views.sqlite");
+        let left = || std::fs::read_dir(dir.path()).unwrap().count();
+        let made = |keep: bool| {
+            let mut database = Database::create(Some(&file)).unwrap();
+            let row = vec![("w".to_owned(), Cell::Text("a".into()))];
+            database.put(Table::Records, &row).unwrap();
+            database.index().unwrap();
+            database.finish().unwrap();
+            assert!(!file.exists() && left() == 1);
+            if keep {
+                database.keep().unwrap();
+            }
+        };
+        made(false);
+        assert_eq!(left(), 0);
+        made(true);
+        assert_eq!(left(), 1);
+        let kept = Connection::open(&file).unwrap();
+        let count = kept.query_row("SELECT count(*) FROM records", [], |row| row.get(0));
+        assert_eq!(count, Ok(1));
+        assert!(matches!(
+            Database::create(Some(&file)),
+            Err(Failure::Usage(_))
+        ));
     }
 }

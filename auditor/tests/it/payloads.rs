@@ -214,7 +214,9 @@ fn write_keys(file: &Path, sessions: &[&Session]) {
         });
         format!("{line}\n")
     });
-    std::fs::write(file, lines.collect::<String>()).unwrap();
+    // Files that were put together by hand have lines with nothing in them.
+    let lines = lines.collect::<String>();
+    std::fs::write(file, format!("\n{lines} \r\n\n")).unwrap();
 }
 
 const CLEAN: &str = r#"{"model":"m","messages":[{"role":"user","content":"Hello"}]}"#;
