@@ -268,10 +268,19 @@ fn show(it: Show, output: &mut Output) -> Result<(), Failure> {
         ("records", session.records.to_string()),
         ("tokens", tokens(session.spend)),
         ("key", session.kid),
+        ("legal hold", held(session.hold)),
     ] {
         output.line(&format!("{name:<20}{value}"))?;
     }
     Ok(())
+}
+
+/// The legal hold on a session.
+fn held(hold: Option<HoldView>) -> String {
+    hold.map_or_else(
+        || "none".to_owned(),
+        |hold| format!("since {}: {}", rfc3339(hold.since_us), hold.reason),
+    )
 }
 
 /// What counts as spent; a later release may count what this one cannot read.
@@ -283,5 +292,25 @@ fn done(answer: Answer) -> Result<(), Failure> {
     match answer {
         Answer::Done {} => Ok(()),
         other => Err(unexpected(other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_legal_hold_is_told_in_a_line() {
+        let hold = HoldView {
+            session: "s_1".to_owned(),
+            tenant: "t".to_owned(),
+            since_us: 1_795_961_100_000_000,
+            reason: "case:1".to_owned(),
+        };
+        assert_eq!(held(None), "none");
+        assert_eq!(
+            held(Some(hold)),
+            "since 2026-11-29T14:05:00.000000Z: case:1"
+        );
     }
 }

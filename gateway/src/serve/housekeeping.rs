@@ -1,5 +1,5 @@
 //! What a running gateway puts away from time to time: sessions past their end, what was spent on days
-//! gone by, earlier keys, erasures that are final.
+//! gone by, earlier keys, erasures that are final, records of legal holds that a crash left unwritten.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::Running;
 use crate::admin::Desk;
 
-/// How often earlier keys of tenants are looked for under which nothing can live any more, and erasures that
-/// no backup can undo any more.
+/// How often earlier keys of tenants are looked for under which nothing can live any more, erasures that
+/// no backup can undo any more, and what a process has left undone of these and of legal holds.
 const KEYS: Duration = Duration::from_secs(3600);
 /// How often sessions that have ended are looked for.
 const SWEEP: Duration = Duration::from_secs(60);
@@ -28,6 +28,10 @@ impl Running {
                 let concluded = end.run_until_cancelled(sessions.conclude_erasures());
                 if let Some(Err(error)) = concluded.await {
                     tracing::warn!(%error, "it is not known which erasures are final");
+                }
+                let concluded = end.run_until_cancelled(sessions.conclude_holds());
+                if let Some(Err(error)) = concluded.await {
+                    tracing::warn!(%error, "it is not known which legal holds the log does not have");
                 }
                 if tokio::time::timeout(KEYS, end.cancelled()).await.is_ok() {
                     return;

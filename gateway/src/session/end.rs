@@ -88,7 +88,10 @@ impl Sessions {
         let location = self.find(reference).await?;
         let loaded = self.peek(&location).await?;
         let loaded = loaded.ok_or(SessionError::NotFound(Absence::Erased))?;
-        Ok(view(&location, &loaded))
+        Ok(SessionView {
+            hold: self.hold_on(&location).await?,
+            ..view(&location, &loaded)
+        })
     }
 
     /// Ends a session for an operator: its state is destroyed, and its key unless that is kept.

@@ -189,6 +189,14 @@ impl Sessions {
         outcome
     }
 
+    /// Whether a process that has begun something then, and is not done, is dead: it was so long ago, or before this
+    /// one that has the store to itself.
+    pub(super) fn is_left(&self, asked_us: i64) -> bool {
+        let alone_since_us = (!self.shared.is_shared()).then_some(self.shared.opened_us);
+        let is_before = alone_since_us.is_some_and(|alone_us| asked_us < alone_us);
+        is_before || later(asked_us, CLAIM) <= self.shared.clock.utc_us()
+    }
+
     /// Goes on with every erasure that a process left undone, and says of each that is final now that it is.
     /// Once an hour is often enough.
     ///

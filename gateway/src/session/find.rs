@@ -4,7 +4,7 @@ use gatehouse_envelope::{keys::SessionKeys, secret::equal};
 
 use super::{
     Absence, SessionError, SessionState, Sessions, Spend, begin::is_reference, chain::Seen,
-    key_row::KeyRow, state::Unreadable, store::Row, turn::Location,
+    hold::Hold, key_row::KeyRow, state::Unreadable, store::Row, turn::Location,
 };
 use crate::{auth::Caller, registry::Table};
 
@@ -31,6 +31,9 @@ pub struct SessionView {
     pub spend: Option<Spend>,
     /// The public id of its key.
     pub kid: String,
+    /// The legal hold on it, as operators see it; its caller is not told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold: Option<Hold>,
 }
 
 /// A session as it was read, opened.
@@ -226,5 +229,6 @@ pub(super) fn view(location: &Location, loaded: &Loaded) -> SessionView {
         records: loaded.state.link.sseq,
         spend: loaded.state.spend().ok(),
         kid: loaded.keys.kid().to_owned(),
+        hold: None,
     }
 }

@@ -13,6 +13,7 @@ use super::{
     SessionError, Sessions,
     begin::subject,
     key_row::{Held, KeyRow},
+    listed::Listed,
     store::Durable,
     turn::Location,
 };
@@ -74,7 +75,7 @@ impl Sessions {
     ///
     /// # Errors
     /// There is no such session, or its key is destroyed or about to be; it is on hold for another reason; or the log did not
-    /// take the record: then it is on hold all the same.
+    /// take the record: then it is on hold all the same, and a sweep writes the record.
     pub async fn hold(&self, reference: &str, reason: &str, by: &str) -> Result<(), SessionError> {
         let Some((location, _)) = self.key_of(reference).await? else {
             return Err(SessionError::NotFound(self.ended_how(reference).await?));
@@ -88,8 +89,10 @@ impl Sessions {
         // What no record may hold is not begun with.
         let event = hold.event(HoldAction::Hold, by);
         let event = event.map_err(|_| SessionError::Log)?;
-        // It is found before it holds. Who ends the hold before this one leaves this one's row alone.
-        self.list_hold(&location, &hold).await?;
+        // It is found before it holds, and that the log may not have it yet. Who ends the hold before this one leaves
+        // this one's row alone.
+        let owing = self.owing(&hold, HoldAction::Hold, by);
+        self.list_hold(&location, &owing).await?;
         let is_other = |held: Held<'_>| held.reason != reason;
         while let Some(stored) = self.wrapped(&location).await? {
             let row = KeyRow::parse(&stored);
@@ -104,7 +107,8 @@ impl Sessions {
                 ..row
             };
             if self.swap_key(&location, &stored, row.encode()).await? {
-                return self.say(event).await;
+                self.say(event).await?;
+                return self.settle(&location, &owing).await;
             }
         }
         Err(SessionError::NotFound(self.ended_how(reference).await?))
@@ -115,35 +119,60 @@ impl Sessions {
     ///
     /// # Errors
     /// The session is not on hold, or was put on hold anew meanwhile, or the log did not take the record: then
-    /// it still is.
+    /// it still is. All others: a sweep goes on with it.
     pub async fn release(&self, reference: &str, by: &str) -> Result<(), SessionError> {
         let there = self.key_of(reference).await?;
         let (location, row) = there.ok_or(SessionError::NotOnHold)?;
         let hold = KeyRow::parse(&row).hold.ok_or(SessionError::NotOnHold)?;
         let hold = Hold::on(&location, hold);
-        let event = hold.event(HoldAction::Release, by);
-        self.say(event.map_err(|_| SessionError::Log)?).await?;
-        while let Some(stored) = self.wrapped(&location).await? {
+        let there = self.listed(&location).await?;
+        let there = there.filter(|listed| listed.since_us == hold.since_us);
+        if let Some(listed) = &there
+            && let Some(owed) = &listed.owed
+            && owed.action == HoldAction::Hold
+        {
+            // That it ends is not said of a hold that was never said to be.
+            self.say_hold(&hold, HoldAction::Hold, &owed.by).await?;
+        }
+        let mut owing = self.owing(&hold, HoldAction::Release, by);
+        if let Some(listed) = there
+            && !self.relist(&location, &listed, Some(&owing)).await?
+        {
+            // It is being put on hold anew, which is listed already: that row is not this one's to change.
+            owing.owed = None;
+        }
+        self.end_hold(&location, &hold, &owing, by).await
+    }
+
+    /// Says that a hold ends, and ends it.
+    pub(super) async fn end_hold(
+        &self,
+        location: &Location,
+        hold: &Hold,
+        owing: &Listed,
+        by: &str,
+    ) -> Result<(), SessionError> {
+        if let Err(error) = self.say_hold(hold, HoldAction::Release, by).await {
+            // Who is told that it is on hold is not surprised later.
+            self.settle(location, owing).await?;
+            return Err(error);
+        }
+        while let Some(stored) = self.wrapped(location).await? {
             let row = KeyRow::parse(&stored);
             match row.hold {
                 None => break,
                 Some(held) if held != hold.held() => {
-                    return Err(SessionError::OnHold(Hold::on(&location, held)));
+                    return Err(SessionError::OnHold(Hold::on(location, held)));
                 }
                 Some(_) => {}
             }
             let row = KeyRow { hold: None, ..row };
-            if self.swap_key(&location, &stored, row.encode()).await? {
+            if self.swap_key(location, &stored, row.encode()).await? {
                 break;
             }
         }
-        // While it is there, its end sees to the key: it looks once more when it is done.
-        if !self.is_there(&location).await? {
-            self.after_hold(&location).await?;
-        }
-        let registry = &self.shared.registry;
-        let away = Put::away(hold.since_us.to_be_bytes().to_vec(), Durable::Now);
-        let _was_its_own = registry.put_if(Table::Holds, &location.name, away).await?;
+        self.end_key_of_ended(location).await?;
+        let _was_its_own = self.relist(location, owing, None).await?;
         Ok(())
     }
 
@@ -210,23 +239,18 @@ impl Sessions {
         self.keep_key(location, kept.max(AFTER)).await.map(drop)
     }
 
+    /// The same, unless the session is there: then its end sees to the key, which looks once more when it is done.
+    pub(super) async fn end_key_of_ended(&self, location: &Location) -> Result<(), SessionError> {
+        match self.is_there(location).await? {
+            true => Ok(()),
+            false => self.after_hold(location).await,
+        }
+    }
+
     pub(super) async fn hold_on(&self, location: &Location) -> Result<Option<Hold>, SessionError> {
         let row = self.wrapped(location).await?;
         let held = row.as_deref().and_then(|row| KeyRow::parse(row).hold);
         Ok(held.map(|held| Hold::on(location, held)))
-    }
-
-    async fn list_hold(&self, location: &Location, hold: &Hold) -> Result<(), SessionError> {
-        let registry = &self.shared.registry;
-        loop {
-            let there = registry.get(Table::Holds, &location.name).await?;
-            let expected = there.map_or(Expected::Absent, Expected::Value);
-            let since = hold.since_us.to_be_bytes().to_vec();
-            let put = Put::new(expected, since, Durable::Now);
-            if registry.put_if(Table::Holds, &location.name, put).await? {
-                return Ok(());
-            }
-        }
     }
 
     /// Changes the row of a key, which has no end then, if it still is what was there.
@@ -246,6 +270,17 @@ impl Sessions {
         let prefix = format!("{}/", location.reference);
         let page = self.shared.store.list(&prefix, None, 1).await?;
         Ok(!page.names.is_empty())
+    }
+
+    /// Writes the record of something that was done about a hold.
+    pub(super) async fn say_hold(
+        &self,
+        hold: &Hold,
+        action: HoldAction,
+        by: &str,
+    ) -> Result<(), SessionError> {
+        let event = hold.event(action, by).map_err(|_| SessionError::Log)?;
+        self.say(event).await
     }
 
     /// Writes a record that belongs to no turn.

@@ -21,6 +21,7 @@ pub mod index;
 mod journal;
 mod kept_key;
 mod key_row;
+mod listed;
 mod mend;
 mod outbox;
 mod outbox_file;
