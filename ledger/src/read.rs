@@ -35,7 +35,7 @@ pub struct Entry<'r> {
 }
 
 /// Calls `visit` for every record that can be read, stream by stream. Gives the names of segments
-/// of which something could not be read.
+/// of which something could not be read, and of folders that could not be.
 ///
 /// # Errors
 /// The store does not answer.
@@ -44,7 +44,9 @@ pub fn records(
     mut visit: impl FnMut(&Entry<'_>),
 ) -> Result<Vec<String>, StoreError> {
     let mut segments = Vec::new();
-    for object in log.list("log/")? {
+    let listed = log.survey("log/")?;
+    let mut unread: Vec<String> = listed.unread.into_iter().map(|(name, _)| name).collect();
+    for object in listed.objects {
         if let Name::Segment {
             writer, first_seq, ..
         } = Name::parse(&object.name)
@@ -53,7 +55,6 @@ pub fn records(
         }
     }
     segments.sort();
-    let mut unread = Vec::new();
     for (writer, first_seq, name) in segments {
         let stored = log.get(&name, MAX_STORED)?;
         let whole = stored

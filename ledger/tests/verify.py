@@ -736,19 +736,26 @@ def check_proof(names, get, trust):
     return 1 if faults else 2 if shown.doubts else 0
 
 
-def objects(folder):  # 1
-    for place, folders, files in os.walk(folder):
+def objects(folder, unread=None):  # 1
+    """The names in a folder. Folders in it that cannot be read are added to `unread`, or an error."""
+
+    def cannot(error):
+        if unread is None:
+            raise error
+        unread.append(error.filename)
+
+    for place, folders, files in os.walk(folder, onerror=cannot):
         folders[:] = [f for f in folders if not f.startswith(".")]
         for name in files + [f for f in folders if os.path.islink(os.path.join(place, f))]:
             if not name.startswith("."):
                 yield os.path.relpath(os.path.join(place, name), folder)
 
 
-def joined(folders):  # 1
+def joined(folders, unread):  # 1
     """The names in several folders, and what gets an object of which all that have it have the same."""
     where = {}
     for folder in folders:
-        for name in objects(folder):
+        for name in objects(folder, unread):
             where.setdefault(name, []).append(folder)
 
     def get(name, limit):
@@ -787,10 +794,16 @@ def main(arguments):
         if not os.path.isdir(folder):
             print(f"{folder}: not a folder", file=sys.stderr)
             return 2
-        if len(folders) > 1 and next(objects(folder), None) is None:
+        if len(folders) > 1 and next(objects(folder, []), None) is None:
             print(f"{folder}: no log", file=sys.stderr)
             return 2
-    code = check_proof(*joined(folders), trust) if proof else verify(*joined(folders), trust, authorities)
+    unread = []
+    names, get = joined(folders, unread)
+    if unread:
+        # What is missing may be in there. This program does not tell that from other faults.
+        print(*unread, "not read", file=sys.stderr)
+        return 2
+    code = check_proof(names, get, trust) if proof else verify(names, get, trust, authorities)
     print(["holds", "broken", "cannot be told"][code])
     return code
 

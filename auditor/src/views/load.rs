@@ -90,9 +90,10 @@ fn horizon(streams: &[StreamReport]) -> u64 {
 pub(super) type SegmentName = (String, u64, String);
 
 fn segments(log: &dyn Fetcher) -> Result<Vec<SegmentName>, Failure> {
-    let objects = log.list("log/");
-    let objects = objects.map_err(|error| Failure::Read(error.to_string()))?;
-    let mut found: Vec<SegmentName> = objects
+    let listed = log.survey("log/");
+    let listed = listed.map_err(|error| Failure::Read(error.to_string()))?;
+    let mut found: Vec<SegmentName> = listed
+        .objects
         .into_iter()
         .filter_map(|object| match Name::parse(&object.name) {
             Name::Segment {

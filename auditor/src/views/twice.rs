@@ -7,7 +7,7 @@ use std::{
 };
 
 use gatehouse_envelope::digest::sha256;
-use gatehouse_ledger::store::{Fetcher, Object, StoreError, Stored};
+use gatehouse_ledger::store::{Fetcher, Object, StoreError, Stored, Survey};
 
 /// The first reading: remembers the digest of every object that was read.
 pub(crate) struct First<'f> {
@@ -37,6 +37,10 @@ impl Fetcher for First<'_> {
         self.log.list(prefix)
     }
 
+    fn survey(&self, prefix: &str) -> Result<Survey, StoreError> {
+        self.log.survey(prefix)
+    }
+
     fn fetch(&self, name: &str, limit: usize) -> Result<Option<Stored>, StoreError> {
         let stored = self.log.fetch(name, limit)?;
         if let Some(stored) = &stored {
@@ -56,6 +60,15 @@ impl Fetcher for Second<'_, '_> {
         let read = self.0.read();
         objects.retain(|object| read.contains_key(&object.name));
         Ok(objects)
+    }
+
+    fn survey(&self, prefix: &str) -> Result<Survey, StoreError> {
+        let mut survey = self.0.log.survey(prefix)?;
+        let read = self.0.read();
+        survey
+            .objects
+            .retain(|object| read.contains_key(&object.name));
+        Ok(survey)
     }
 
     fn fetch(&self, name: &str, limit: usize) -> Result<Option<Stored>, StoreError> {

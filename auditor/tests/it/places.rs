@@ -137,3 +137,67 @@ fn a_bucket_is_a_place() {
         text(&deleted)
     );
 }
+
+/// Runs the auditor as somebody who may not read everything: whoever is root may.
+fn as_nobody(dir: &Path, arguments: &[&str]) -> std::process::Output {
+    use std::os::unix::{
+        fs::{MetadataExt, PermissionsExt},
+        process::CommandExt,
+    };
+
+    let program = Path::new(env!("CARGO_BIN_EXE_gatehouse-auditor"));
+    if std::fs::metadata(dir).unwrap().uid() != 0 {
+        return auditor(arguments);
+    }
+    // What is built may lie where only root can look.
+    let copy = dir.join("auditor");
+    std::fs::copy(program, &copy).unwrap();
+    for open in [dir, &copy] {
+        std::fs::set_permissions(open, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let mut command = std::process::Command::new(copy);
+    command.args(arguments).uid(65_534).gid(65_534);
+    command.output().unwrap()
+}
+
+#[test]
+fn what_can_be_read_beside_a_folder_that_cannot_is_verified() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let dir = log();
+    let at = places(dir.path());
+    let mode = |folder: &Path, mode| {
+        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let verify = ["verify", &at.ledger, "--trust", &at.trust];
+    let sound = as_nobody(dir.path(), &verify);
+    assert_eq!(sound.status.code(), Some(0), "{sound:?}");
+    let segment = crate::segments(dir.path())[0].clone();
+    let ledger = Path::new(&at.ledger);
+    let (stream, day) = (
+        segment.parent().unwrap(),
+        segment.ancestors().nth(2).unwrap(),
+    );
+    let (seals, certificates) = (ledger.join("seal"), ledger.join("cert"));
+    for folder in [stream, day, &seals, &certificates] {
+        mode(folder, 0);
+        let (said, timeline) = (
+            as_nobody(dir.path(), &verify),
+            as_nobody(dir.path(), &["timeline", &at.ledger, "--session", "s_one"]),
+        );
+        mode(folder, 0o755);
+        let name = folder.strip_prefix(ledger).unwrap().display().to_string();
+        assert_eq!(said.status.code(), Some(2), "{name} {said:?}");
+        let said = text(&said);
+        let entry = format!("could not tell (unreadable): {name}: could not be read");
+        assert!(said.contains(&entry), "{said}");
+        assert!(said.contains(&format!("{}: ", folder.display())), "{said}");
+        assert!(
+            said.contains("horizon: ") && !said.contains("broken"),
+            "{said}"
+        );
+        let is_of_records = folder == stream || folder == day;
+        let code = if is_of_records { 2 } else { 0 };
+        assert_eq!(timeline.status.code(), Some(code), "{name}");
+    }
+}

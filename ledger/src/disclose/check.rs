@@ -149,7 +149,11 @@ struct Parts {
 impl Parts {
     fn list(folder: &dyn Fetcher, report: &mut Report) -> Result<Self, StoreError> {
         let mut parts = Self::default();
-        for object in folder.list("")? {
+        let listed = folder.survey("")?;
+        for (name, error) in listed.unread {
+            report.unread(&name, &error.into());
+        }
+        for object in listed.objects {
             match Part::parse(&object.name) {
                 Part::Outside { writer, seq } => _ = parts.outside.insert((writer, seq)),
                 Part::Record(sseq) => _ = parts.records.insert((sseq, object.name)),

@@ -9,7 +9,7 @@ use std::{
 
 use gatehouse_envelope::digest::{hex, sha256};
 
-use super::{Fetcher, LedgerStore, Object, StoreError, Stored, is_name};
+use super::{Fetcher, LedgerStore, Object, StoreError, Stored, Survey, is_name};
 
 /// Where files are made before they get their names. Begins with a dot, so it is no object.
 const NEW: &str = ".new";
@@ -43,20 +43,25 @@ impl Dir {
         }
     }
 
-    fn collect(&self, dir: &Path, depth: usize, found: &mut Vec<String>) -> io::Result<()> {
+    /// Collects what is in a folder, and in those below it; those that cannot be read are noted.
+    fn collect(&self, dir: &Path, depth: usize, found: &mut Survey) -> io::Result<()> {
         let named =
             |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", dir.display()));
         for entry in fs::read_dir(dir).map_err(named)? {
-            let entry = entry?;
-            let (path, kind) = (entry.path(), entry.file_type()?);
+            let entry = entry.map_err(named)?;
+            let (path, kind) = (entry.path(), entry.file_type().map_err(named)?);
             if entry.file_name().as_encoded_bytes().starts_with(b".") {
                 continue;
             }
-            if kind.is_dir() && depth < MAX_DEPTH {
-                self.collect(&path, depth + 1, found)?;
-            } else if let Ok(name) = path.strip_prefix(&self.root) {
+            let Ok(name) = path.strip_prefix(&self.root) else {
+                continue;
+            };
+            let name = name.to_string_lossy().into_owned();
+            if !kind.is_dir() || depth >= MAX_DEPTH {
                 // Also what is no plain file: it is listed, and whoever reads it will fail.
-                found.push(name.to_string_lossy().into_owned());
+                found.objects.push(Object::once(name));
+            } else if let Err(error) = self.collect(&path, depth + 1, found) {
+                found.unread.push((name, error));
             }
         }
         Ok(())
@@ -65,19 +70,31 @@ impl Dir {
 
 impl Fetcher for Dir {
     fn list(&self, prefix: &str) -> Result<Vec<Object>, StoreError> {
-        let mut names = Vec::new();
-        // Only the directory that the prefix names for certain has to be walked.
-        let start = match prefix.rsplit_once('/') {
-            Some((dir, _)) if !is_name(dir) => return Ok(Vec::new()),
-            Some((dir, _)) => self.root.join(dir),
-            None => self.root.clone(),
-        };
-        match self.collect(&start, 0, &mut names) {
-            Err(error) if error.kind() == ErrorKind::NotFound && start != self.root => {}
-            other => other?,
+        let Survey { objects, unread } = self.survey(prefix)?;
+        match unread.into_iter().next() {
+            Some((_, error)) => Err(error.into()),
+            None => Ok(objects),
         }
-        names.retain(|name| name.starts_with(prefix));
-        Ok(names.into_iter().map(Object::once).collect())
+    }
+
+    fn survey(&self, prefix: &str) -> Result<Survey, StoreError> {
+        let mut found = Survey::default();
+        // Only the directory that the prefix names for certain has to be walked.
+        let (folder, start) = match prefix.rsplit_once('/') {
+            Some((dir, _)) if !is_name(dir) => return Ok(found),
+            Some((dir, _)) => (Some(dir), self.root.join(dir)),
+            None => (None, self.root.clone()),
+        };
+        match (self.collect(&start, 0, &mut found), folder) {
+            (Ok(()), _) => {}
+            (Err(error), None) => return Err(error.into()),
+            (Err(error), Some(_)) if error.kind() == ErrorKind::NotFound => {}
+            (Err(error), Some(folder)) => found.unread.push((folder.to_owned(), error)),
+        }
+        found
+            .objects
+            .retain(|object| object.name.starts_with(prefix));
+        Ok(found)
     }
 
     fn fetch(&self, name: &str, limit: usize) -> Result<Option<Stored>, StoreError> {

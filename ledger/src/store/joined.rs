@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Fetcher, Object, StoreError, Stored};
+use super::{Fetcher, Object, StoreError, Stored, Survey};
 
 /// Places whose objects make one log. The same object may lie in several of them, as copies do; if it
 /// is another one there, it is [`StoreError::Conflict`], since a log has one history.
@@ -15,24 +15,40 @@ impl Joined {
     }
 }
 
-impl Fetcher for Joined {
-    /// A place that holds nothing is an error: somebody meant it to be a part of the log.
-    fn list(&self, prefix: &str) -> Result<Vec<Object>, StoreError> {
-        let mut all: BTreeMap<String, Object> = BTreeMap::new();
-        for place in &self.0 {
-            let objects = place.list(prefix)?;
-            if objects.is_empty() && prefix.is_empty() {
+impl Joined {
+    fn join(
+        prefix: &str,
+        places: impl Iterator<Item = Result<Survey, StoreError>>,
+    ) -> Result<Survey, StoreError> {
+        let (mut all, mut unread) = (BTreeMap::<String, Object>::new(), Vec::new());
+        for place in places {
+            let place = place?;
+            if place.objects.is_empty() && place.unread.is_empty() && prefix.is_empty() {
                 return Err(StoreError::Empty);
             }
-            for object in objects {
+            for object in place.objects {
                 let known = all
                     .entry(object.name.clone())
                     .or_insert_with(|| object.clone());
                 known.versions = known.versions.max(object.versions);
                 known.deletions = known.deletions.max(object.deletions);
             }
+            unread.extend(place.unread);
         }
-        Ok(all.into_values().collect())
+        let objects = all.into_values().collect();
+        Ok(Survey { objects, unread })
+    }
+}
+
+impl Fetcher for Joined {
+    /// A place that holds nothing is an error: somebody meant it to be a part of the log.
+    fn list(&self, prefix: &str) -> Result<Vec<Object>, StoreError> {
+        let listed = self.0.iter().map(|place| Ok(place.list(prefix)?.into()));
+        Ok(Self::join(prefix, listed)?.objects)
+    }
+
+    fn survey(&self, prefix: &str) -> Result<Survey, StoreError> {
+        Self::join(prefix, self.0.iter().map(|place| place.survey(prefix)))
     }
 
     /// Of copies, the one that is kept worst: a lock that only some of them have is none.

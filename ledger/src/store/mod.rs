@@ -1,5 +1,7 @@
 //! Where the log is kept.
 
+use std::io;
+
 mod dir;
 mod joined;
 mod memory;
@@ -20,6 +22,15 @@ pub trait Fetcher: Send + Sync {
     /// # Errors
     /// The store did not answer; nothing is known about what it holds.
     fn list(&self, prefix: &str) -> Result<Vec<Object>, StoreError>;
+
+    /// The same, as far as it can be seen, and what could not be: for readers who say what they did not see. A store
+    /// that can be listed as a whole or not at all gives what [`Fetcher::list`] does.
+    ///
+    /// # Errors
+    /// Nothing could be listed.
+    fn survey(&self, prefix: &str) -> Result<Survey, StoreError> {
+        Ok(self.list(prefix)?.into())
+    }
 
     /// Those of them that come after `name`, for a store that need not list the others first.
     ///
@@ -43,6 +54,24 @@ pub trait Fetcher: Send + Sync {
     /// As [`Fetcher::fetch`].
     fn get(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.fetch(name, limit)?.map(|stored| stored.bytes))
+    }
+}
+
+/// What of a store could be listed.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// The objects that were seen.
+    pub objects: Vec<Object>,
+    /// Folders that could not be read, by the name that objects in them begin with, and why.
+    pub unread: Vec<(String, io::Error)>,
+}
+
+impl From<Vec<Object>> for Survey {
+    fn from(objects: Vec<Object>) -> Self {
+        Self {
+            objects,
+            unread: Vec::new(),
+        }
     }
 }
 
@@ -116,7 +145,7 @@ pub enum StoreError {
     Empty,
     /// The file system refused.
     #[error("the store: {0}")]
-    Io(#[from] std::io::Error),
+    Io(#[from] io::Error),
     /// Not a name that this store can hold.
     #[error("not a name of an object")]
     Name,
@@ -135,6 +164,10 @@ pub enum StoreError {
 impl<F: Fetcher + ?Sized> Fetcher for std::sync::Arc<F> {
     fn list(&self, prefix: &str) -> Result<Vec<Object>, StoreError> {
         (**self).list(prefix)
+    }
+
+    fn survey(&self, prefix: &str) -> Result<Survey, StoreError> {
+        (**self).survey(prefix)
     }
 
     fn list_after(&self, prefix: &str, name: &str) -> Result<Vec<Object>, StoreError> {

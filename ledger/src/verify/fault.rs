@@ -240,6 +240,9 @@ pub enum Doubt {
     /// A gap that the log itself declares.
     #[error("the log declares that a record of the session may be missing, and it is")]
     DeclaredGap,
+    /// Something is missing that a folder may hold which could not be read.
+    #[error("something is missing here; it may be in a folder that could not be read")]
+    Hidden,
     /// Of a version that this program does not know.
     #[error("of a newer version than this program")]
     Newer,
@@ -312,7 +315,7 @@ impl Doubt {
             | Self::StampBehind
             | Self::StampUntrusted
             | Self::WitnessBehind => Class::Unproven,
-            Self::Newer | Self::Unreadable => Class::Unreadable,
+            Self::Hidden | Self::Newer | Self::Unreadable => Class::Unreadable,
             Self::NothingStored | Self::OpenEnd => Class::Truncation,
         }
     }

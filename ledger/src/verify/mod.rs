@@ -7,6 +7,7 @@
 
 mod exchange;
 mod fault;
+mod hidden;
 mod kept;
 mod report;
 mod seal;
@@ -25,7 +26,7 @@ use gatehouse_envelope::stamp::Authorities;
 
 use crate::{
     names::Name,
-    store::{Fetcher, Object, StoreError},
+    store::{Fetcher, Object, StoreError, Survey},
     trust::{Quorum, Trust},
 };
 use exchange::Exchanges;
@@ -135,10 +136,11 @@ impl<'a> Verifier<'a> {
             report.fault(writer, Fault::StreamMissing);
         }
         // A stream whose end is not there may hold what a session misses.
-        let complete = report
-            .streams
-            .iter()
-            .all(|stream| stream.state.is_complete());
+        let complete = !report.hides()
+            && report
+                .streams
+                .iter()
+                .all(|stream| stream.state.is_complete());
         sessions.finish(complete, &mut report);
         exchanges.finish(&mut report);
         report
@@ -158,6 +160,10 @@ fn seals_say(
         // Whose log it is cannot be told, but it can be one log.
         None => issuers(by.log, streams),
     };
+    if keys.is_empty() && report.hides() {
+        // The keys may be in what could not be read, and whose log it is is not known anyway.
+        return promises;
+    }
     for (name, found) in seals {
         check_seals(by, (name, found), &keys, report, &mut promises);
     }
@@ -178,11 +184,11 @@ fn list(
 ) -> Option<(BTreeMap<String, Seals>, BTreeMap<String, Segments>)> {
     let mut found: BTreeMap<String, Seals> = BTreeMap::new();
     for prefix in ["cosig/", "tsa/", "seal/"] {
-        let objects = match log.list(prefix) {
+        let listed = match log.survey(prefix) {
             Err(StoreError::Empty) => Vec::new(),
-            listed => listed.map_err(|error| report.unread("", &error)).ok()?,
+            listed => seen(listed, report)?,
         };
-        for object in objects {
+        for object in listed {
             match Name::parse(&object.name) {
                 Name::Cosignature { log, number, id } => {
                     let seals = found.entry(log).or_default();
@@ -208,22 +214,27 @@ fn list(
             }
         }
     }
-    let all = match log.list("") {
-        Ok(objects) => objects,
-        Err(StoreError::Empty) => {
-            report.doubt("", Doubt::EmptyPlace);
-            return None;
-        }
-        Err(error) => {
-            report.unread("", &error);
-            return None;
-        }
-    };
+    let all = seen(log.survey(""), report)?;
     let streams = list_streams(all, report);
-    if streams.is_empty() && found.is_empty() {
+    if streams.is_empty() && found.is_empty() && !report.hides() {
         report.doubt("", Doubt::Empty);
     }
     Some((found, streams))
+}
+
+/// What of a store could be listed; says what could not.
+fn seen(listed: Result<Survey, StoreError>, report: &mut Report) -> Option<Vec<Object>> {
+    match listed {
+        Ok(Survey { objects, unread }) => {
+            for (folder, error) in unread {
+                report.hide(&folder, &error.into());
+            }
+            return Some(objects);
+        }
+        Err(StoreError::Empty) => report.doubt("", Doubt::EmptyPlace),
+        Err(error) => report.unread("", &error),
+    }
+    None
 }
 
 /// Sorts names by stream, and says what can be said of names alone.

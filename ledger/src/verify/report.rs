@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Doubt, Fault, Finding};
+use super::{Doubt, Fault, Finding, hidden::Hidden};
 use crate::store::StoreError;
 
 /// Of each kind of entry so many are kept; the rest is counted.
@@ -45,6 +45,7 @@ pub struct Report {
     pub locked_until_us: Option<u64>,
     /// What the store said when it first could not be read, for people.
     pub reason: Option<String>,
+    pub(super) hidden: Hidden,
 }
 
 /// An entry and where it stands: an object, a session or a request; empty for the whole log.
@@ -179,7 +180,27 @@ impl Report {
         self.fault_at(place, None, what);
     }
 
+    /// A folder could not be read: what is missing may be in it.
+    pub(super) fn hide(&mut self, folder: &str, error: &StoreError) {
+        if self.hidden.add(folder) {
+            self.unread(folder, error);
+        }
+    }
+
+    /// Whether there are folders that could not be read.
+    pub(super) fn hides(&self) -> bool {
+        !self.hidden.is_empty()
+    }
+
+    /// How many faults there are.
+    pub(super) fn broken(&self) -> u64 {
+        (self.faults.len() as u64).saturating_add(self.more)
+    }
+
     pub(super) fn fault_at(&mut self, place: &str, seq: Option<u64>, what: Fault) {
+        if self.hidden.may_have(place, what) {
+            return self.doubt_at(place, seq, Doubt::Hidden);
+        }
         self.more += keep(&mut self.faults, place, seq, what);
     }
 

@@ -158,8 +158,9 @@ impl<'c> Check<'c> {
                 .next_back()
                 .is_some_and(|last| *last > number);
         if more {
-            self.summary.broken = true;
+            let faults = report.broken();
             report.fault_at(self.name, Some(number), Fault::SealMissing);
+            self.summary.broken = report.broken() > faults;
         } else if let Some(body) = begun {
             report.finding(body, Finding::SealUnsigned);
         }

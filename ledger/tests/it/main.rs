@@ -18,6 +18,7 @@ mod crash;
 mod disclose;
 mod fixtures;
 mod forge;
+mod hidden;
 mod log;
 mod mutate;
 mod oracle;
