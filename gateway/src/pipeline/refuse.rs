@@ -184,7 +184,7 @@ pub(super) fn session_refusal(error: &SessionError) -> Rejection {
         SessionError::Damaged | SessionError::Keys(_) | SessionError::Store(_) => {
             Code::SessionUnavailable
         }
-        SessionError::Log => Code::AuditUnavailable,
+        SessionError::Log | SessionError::Unconfirmed => Code::AuditUnavailable,
         SessionError::Unfunded => Code::BudgetUnavailable,
     })
 }

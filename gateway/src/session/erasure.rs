@@ -3,17 +3,14 @@
 
 use std::time::Duration;
 
-use super::{SessionError, Sessions, begin::subject, store::Durable, turn::Location};
+use super::{
+    SessionError, Sessions, begin::subject, begun::GATEWAY, store::Durable, turn::Location,
+};
 use crate::{
     audit::{ErasedForGood, SessionEnding},
     clock::later,
     registry::{Expected, Put, Table},
 };
-
-/// Who has begun with it, and is not done after so long, is dead: another does it.
-const CLAIM: Duration = Duration::from_secs(600);
-/// Who goes on with what a process left undone, in records.
-const GATEWAY: &str = "gateway";
 
 /// What is remembered of an erasure: times in microseconds since 1970 (UTC), as 64 bits, big-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,19 +62,27 @@ enum Due {
 }
 
 impl Erasure {
-    /// Who has asked for what before `alone_since_us` is dead: there was no other process then.
-    fn due(self, window: Duration, now_us: i64, alone_since_us: Option<i64>) -> Due {
-        let at_it = |since_us| later(since_us, CLAIM) > now_us;
-        let is_dead = |since_us| alone_since_us.is_some_and(|alone_us| since_us < alone_us);
+    /// When somebody last began with something of it.
+    fn begun_us(self) -> i64 {
         match self {
-            Self::Asked(asked_us) if is_dead(asked_us) || !at_it(asked_us) => Due::Erasing,
-            Self::Claimed(_, claimed_us) if at_it(claimed_us) => Due::Nothing,
-            Self::Destroyed(since_us) | Self::Claimed(since_us, _)
-                if later(since_us, window) <= now_us =>
-            {
-                Due::Saying(since_us)
+            Self::Asked(begun_us) | Self::Destroyed(begun_us) | Self::Claimed(_, begun_us) => {
+                begun_us
             }
-            _ => Due::Nothing,
+        }
+    }
+
+    /// `is_left`: whoever was at it last is dead.
+    fn due(self, window: Duration, now_us: i64, is_left: bool) -> Due {
+        match self {
+            Self::Asked(_) if is_left => Due::Erasing,
+            Self::Asked(_) => Due::Nothing,
+            Self::Claimed(..) if !is_left => Due::Nothing,
+            Self::Destroyed(since_us) | Self::Claimed(since_us, _) => {
+                match later(since_us, window) <= now_us {
+                    true => Due::Saying(since_us),
+                    false => Due::Nothing,
+                }
+            }
         }
     }
 }
@@ -105,7 +110,7 @@ impl Sessions {
             return Err(self.refuse_erasure(hold, by).await);
         }
         let asked = Erasure::Asked(self.shared.clock.utc_us());
-        let before = self.note(&location, asked).await?;
+        let before = self.note(Table::Erasures, &location, asked.row()).await?;
         // Whoever else has asked takes it back as well, or is dead, and is asked again.
         let is_asked = |row: &Vec<u8>| matches!(Erasure::parse(row), Some(Erasure::Asked(_)));
         let before = before.filter(|row| !is_asked(row));
@@ -137,27 +142,6 @@ impl Sessions {
         }
     }
 
-    /// Notes an erasure, whatever was noted before; says what that was. A key that was put back is erased
-    /// anew, and its days begin anew.
-    async fn note(
-        &self,
-        location: &Location,
-        erasure: Erasure,
-    ) -> Result<Option<Vec<u8>>, SessionError> {
-        let registry = &self.shared.registry;
-        loop {
-            let there = registry.get(Table::Erasures, &location.name).await?;
-            let expected = there.clone().map_or(Expected::Absent, Expected::Value);
-            let put = Put::new(expected, erasure.row(), Durable::Now);
-            if registry
-                .put_if(Table::Erasures, &location.name, put)
-                .await?
-            {
-                return Ok(there);
-            }
-        }
-    }
-
     /// Notes what was noted before, for an erasure that came to nothing, unless somebody else has noted
     /// something since.
     async fn take_back(
@@ -181,20 +165,14 @@ impl Sessions {
     /// destroys it if this process dies in between.
     pub(super) async fn erase_key(&self, location: &Location) -> Result<(), SessionError> {
         let destroyed = Erasure::Destroyed(self.shared.clock.utc_us());
-        let before = self.note(location, destroyed).await?;
+        // A key that was put back is erased anew, and its days begin anew.
+        let before = self.note(Table::Erasures, location, destroyed.row());
+        let before = before.await?;
         let outcome = self.destroy_key(location).await;
         if matches!(outcome, Err(SessionError::OnHold(_))) {
             self.take_back(location, destroyed, before).await?;
         }
         outcome
-    }
-
-    /// Whether a process that has begun something then, and is not done, is dead: it was so long ago, or before this
-    /// one that has the store to itself.
-    pub(super) fn is_left(&self, asked_us: i64) -> bool {
-        let alone_since_us = (!self.shared.is_shared()).then_some(self.shared.opened_us);
-        let is_before = alone_since_us.is_some_and(|alone_us| asked_us < alone_us);
-        is_before || later(asked_us, CLAIM) <= self.shared.clock.utc_us()
     }
 
     /// Goes on with every erasure that a process left undone, and says of each that is final now that it is.
@@ -230,8 +208,8 @@ impl Sessions {
             return self.erase_key(location).await;
         }
         let now_us = self.shared.clock.utc_us();
-        let alone_since_us = (!self.shared.is_shared()).then_some(self.shared.opened_us);
-        match erasure.due(self.shared.limits.recovery, now_us, alone_since_us) {
+        let is_left = self.is_left(erasure.begun_us());
+        match erasure.due(self.shared.limits.recovery, now_us, is_left) {
             Due::Nothing => Ok(()),
             Due::Erasing => match self.erase_now(location).await {
                 Err(SessionError::OnHold(hold)) => {
@@ -299,23 +277,21 @@ mod tests {
     #[test]
     fn it_is_due_after_the_window_and_again_after_a_claim_that_came_to_nothing() {
         let window = Duration::from_micros(100);
-        let due = |erasure: Erasure, now_us| erasure.due(window, now_us, None);
         let destroyed = Erasure::Destroyed(1_000);
-        assert_eq!(due(destroyed, 1_099), Due::Nothing);
-        assert_eq!(due(destroyed, 1_100), Due::Saying(1_000));
+        for is_left in [false, true] {
+            assert_eq!(destroyed.due(window, 1_099, is_left), Due::Nothing);
+            assert_eq!(destroyed.due(window, 1_100, is_left), Due::Saying(1_000));
+        }
         let claimed = Erasure::Claimed(1_000, 1_100);
-        assert_eq!(due(claimed, 600_001_099), Due::Nothing);
-        assert_eq!(due(claimed, 600_001_100), Due::Saying(1_000));
+        assert_eq!(claimed.begun_us(), 1_100);
+        assert_eq!(claimed.due(window, 1_200, false), Due::Nothing);
+        assert_eq!(claimed.due(window, 1_200, true), Due::Saying(1_000));
     }
 
     #[test]
     fn one_that_was_asked_for_is_left_to_its_process_for_a_while() {
         let asked = Erasure::Asked(1_000);
-        let due = |now_us, alone_us| asked.due(Duration::ZERO, now_us, alone_us);
-        for of_this_one in [None, Some(1_000)] {
-            assert_eq!(due(600_000_999, of_this_one), Due::Nothing);
-            assert_eq!(due(600_001_000, of_this_one), Due::Erasing);
-        }
-        assert_eq!(due(1_002, Some(1_001)), Due::Erasing);
+        let due = |is_left| asked.due(Duration::ZERO, 1_002, is_left);
+        assert_eq!((due(false), due(true)), (Due::Nothing, Due::Erasing));
     }
 }

@@ -45,6 +45,9 @@ pub enum SessionError {
     /// The store has lost a part of this session, whose reference this is. It is not gone on with.
     #[error("the store has lost a part of this session")]
     RolledBack(String),
+    /// The log may have the record of what was to be done, or not. It is gone on with.
+    #[error("whether the log has the record is not known yet; it is gone on with")]
+    Unconfirmed,
     /// What was to be done beside a turn's admission was not: nothing was set aside for it.
     #[error("nothing was set aside for the exchange")]
     Unfunded,

@@ -13,12 +13,12 @@ use super::{
     SessionError, Sessions,
     begin::subject,
     key_row::{Held, KeyRow},
-    listed::Listed,
+    listed::{Listed, Step},
     store::Durable,
     turn::Location,
 };
 use crate::{
-    audit::{BuildError, Event, HoldAction, HoldChange},
+    audit::{BuildError, Event, HoldAction, HoldChange, Unconfirmed},
     registry::{Expected, Put, Table},
 };
 
@@ -55,6 +55,17 @@ impl Hold {
         }
     }
 
+    /// Whether a key that has this row may be put on this hold: it may be on it already.
+    fn may_be_on(&self, location: &Location, row: &KeyRow<'_>) -> Result<(), SessionError> {
+        if row.doomed {
+            return Err(SessionError::Erasing);
+        }
+        match row.hold.filter(|held| held.reason != self.reason) {
+            Some(other) => Err(SessionError::OnHold(Hold::on(location, other))),
+            None => Ok(()),
+        }
+    }
+
     /// The record of something that was done about it. `by` is who did, as the system knows.
     fn event(&self, action: HoldAction, by: &str) -> Result<Event, BuildError> {
         let change = HoldChange {
@@ -77,7 +88,7 @@ impl Sessions {
     /// There is no such session, or its key is destroyed or about to be; it is on hold for another reason; or the log did not
     /// take the record: then it is on hold all the same, and a sweep writes the record.
     pub async fn hold(&self, reference: &str, reason: &str, by: &str) -> Result<(), SessionError> {
-        let Some((location, _)) = self.key_of(reference).await? else {
+        let Some((location, stored)) = self.key_of(reference).await? else {
             return Err(SessionError::NotFound(self.ended_how(reference).await?));
         };
         let hold = Hold {
@@ -86,22 +97,17 @@ impl Sessions {
             since_us: self.shared.clock.utc_us(),
             reason: reason.to_owned(),
         };
-        // What no record may hold is not begun with.
+        // What no record may hold is not begun with; nor what is refused, whose row would be lost.
         let event = hold.event(HoldAction::Hold, by);
         let event = event.map_err(|_| SessionError::Log)?;
+        hold.may_be_on(&location, &KeyRow::parse(&stored))?;
         // It is found before it holds, and that the log may not have it yet. Who ends the hold before this one leaves
         // this one's row alone.
-        let owing = self.owing(&hold, HoldAction::Hold, by);
+        let owing = self.owing(&hold, Step::Hold, by);
         self.list_hold(&location, &owing).await?;
-        let is_other = |held: Held<'_>| held.reason != reason;
         while let Some(stored) = self.wrapped(&location).await? {
             let row = KeyRow::parse(&stored);
-            if row.doomed {
-                return Err(SessionError::Erasing);
-            }
-            if let Some(other) = row.hold.filter(|held| is_other(*held)) {
-                return Err(SessionError::OnHold(Hold::on(&location, other)));
-            }
+            hold.may_be_on(&location, &row)?;
             let row = KeyRow {
                 hold: Some(hold.held()),
                 ..row
@@ -118,45 +124,69 @@ impl Sessions {
     /// for a month at least: what there was of its time before the hold is not known any more.
     ///
     /// # Errors
-    /// The session is not on hold, or was put on hold anew meanwhile, or the log did not take the record: then
-    /// it still is. All others: a sweep goes on with it.
+    /// The session is not on hold, or was put on hold anew meanwhile, or the log did not take the record
+    /// ([`SessionError::Log`]): then it still is. All others: a sweep goes on with it.
     pub async fn release(&self, reference: &str, by: &str) -> Result<(), SessionError> {
         let there = self.key_of(reference).await?;
         let (location, row) = there.ok_or(SessionError::NotOnHold)?;
         let hold = KeyRow::parse(&row).hold.ok_or(SessionError::NotOnHold)?;
         let hold = Hold::on(&location, hold);
-        let there = self.listed(&location).await?;
-        let there = there.filter(|listed| listed.since_us == hold.since_us);
-        if let Some(listed) = &there
-            && let Some(owed) = &listed.owed
-            && owed.action == HoldAction::Hold
-        {
-            // That it ends is not said of a hold that was never said to be.
-            self.say_hold(&hold, HoldAction::Hold, &owed.by).await?;
+        let event = hold.event(HoldAction::Release, by);
+        let event = event.map_err(|_| SessionError::Log)?;
+        let owing = self.owing(&hold, Step::Release, by);
+        let before = self.begin_release(&location, &hold, &owing).await?;
+        if let Err(Unconfirmed { error, .. }) = self.shared.journal.append(event).await {
+            let Some(before) = before else {
+                return Err(SessionError::Log);
+            };
+            if error.written() != Some(false) {
+                return Err(SessionError::Unconfirmed);
+            }
+            // Who is told that it is on hold is not surprised later; one that was begun before is gone on with.
+            let _was_own = self.relist(&location, &owing, Some(&before)).await?;
+            return Err(SessionError::Log);
         }
-        let mut owing = self.owing(&hold, HoldAction::Release, by);
-        if let Some(listed) = there
-            && !self.relist(&location, &listed, Some(&owing)).await?
-        {
-            // It is being put on hold anew, which is listed already: that row is not this one's to change.
-            owing.owed = None;
-        }
-        self.end_hold(&location, &hold, &owing, by).await
+        self.end_hold(&location, &hold, &owing).await
     }
 
-    /// Says that a hold ends, and ends it.
+    /// Lists that a hold is about to end; that it ends is not said of one that was never said to be. Gives what is
+    /// listed if nothing comes of it; `None`: it is being put on hold anew, and that row is not this one's to change.
+    async fn begin_release(
+        &self,
+        location: &Location,
+        hold: &Hold,
+        owing: &Listed,
+    ) -> Result<Option<Listed>, SessionError> {
+        let mut is_said = false;
+        loop {
+            let there = self.listed(location).await?;
+            let Some(there) = there.filter(|listed| listed.since_us == hold.since_us) else {
+                return Ok(None);
+            };
+            let owed = there.owed.as_ref();
+            let unsaid = owed.filter(|owed| owed.step == Step::Hold);
+            if let Some(owed) = unsaid
+                && !is_said
+            {
+                self.say_hold(hold, HoldAction::Hold, &owed.by).await?;
+                is_said = true;
+            }
+            if self.relist(location, &there, Some(owing)).await? {
+                return Ok(Some(match unsaid {
+                    Some(_) => there.done(),
+                    None => there,
+                }));
+            }
+        }
+    }
+
+    /// Ends a hold of which the log says that it ends.
     pub(super) async fn end_hold(
         &self,
         location: &Location,
         hold: &Hold,
         owing: &Listed,
-        by: &str,
     ) -> Result<(), SessionError> {
-        if let Err(error) = self.say_hold(hold, HoldAction::Release, by).await {
-            // Who is told that it is on hold is not surprised later.
-            self.settle(location, owing).await?;
-            return Err(error);
-        }
         while let Some(stored) = self.wrapped(location).await? {
             let row = KeyRow::parse(&stored);
             match row.hold {

@@ -1,7 +1,7 @@
 //! The list of legal holds: a row a session that may be on hold, and what about it the log, or the key's
 //! own row, may not have yet. A process that dies in between leaves that to whoever comes next.
 
-use super::{SessionError, Sessions, hold::Hold, store::Durable, turn::Location};
+use super::{SessionError, Sessions, begun::GATEWAY, hold::Hold, store::Durable, turn::Location};
 use crate::{
     audit::HoldAction,
     registry::{Expected, Put, Table},
@@ -11,6 +11,32 @@ use crate::{
 const HELD: u8 = b'h';
 /// Stands behind the time of a hold that is about to end.
 const RELEASED: u8 = b'r';
+
+/// What is begun about a hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// It is put, or put anew.
+    Hold,
+    /// It is ended.
+    Release,
+}
+
+impl Step {
+    fn tag(self) -> u8 {
+        match self {
+            Self::Hold => HELD,
+            Self::Release => RELEASED,
+        }
+    }
+
+    /// What its record says.
+    fn action(self) -> HoldAction {
+        match self {
+            Self::Hold => HoldAction::Hold,
+            Self::Release => HoldAction::Release,
+        }
+    }
+}
 
 /// What is left to be done about a hold: `since ‖ [h|r ‖ asked ‖ by]`, times in microseconds since 1970 (UTC), as
 /// 64 bits, big-endian.
@@ -24,24 +50,24 @@ pub(super) struct Listed {
 /// Something that was begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Owed {
-    /// [`HoldAction::Hold`] or [`HoldAction::Release`].
-    pub(super) action: HoldAction,
+    pub(super) step: Step,
+    /// When it was asked for, or somebody last went on with it.
     asked_us: i64,
     /// Who asked, as the system knows.
     pub(super) by: String,
 }
 
 impl Listed {
-    fn parse(row: &[u8]) -> Option<Self> {
+    pub(super) fn parse(row: &[u8]) -> Option<Self> {
         let (since, rest) = row.split_first_chunk()?;
         let owed = match rest.split_first() {
             None => None,
             Some((tag, rest)) => {
                 let (asked, by) = rest.split_first_chunk()?;
                 Some(Owed {
-                    action: match *tag {
-                        HELD => HoldAction::Hold,
-                        RELEASED => HoldAction::Release,
+                    step: match *tag {
+                        HELD => Step::Hold,
+                        RELEASED => Step::Release,
                         _ => return None,
                     },
                     asked_us: i64::from_be_bytes(*asked),
@@ -58,10 +84,7 @@ impl Listed {
     fn row(&self) -> Vec<u8> {
         let mut row = self.since_us.to_be_bytes().to_vec();
         if let Some(owed) = &self.owed {
-            row.push(match owed.action {
-                HoldAction::Hold => HELD,
-                _ => RELEASED,
-            });
+            row.push(owed.step.tag());
             row.extend_from_slice(&owed.asked_us.to_be_bytes());
             row.extend_from_slice(owed.by.as_bytes());
         }
@@ -69,7 +92,7 @@ impl Listed {
     }
 
     /// The same with nothing left to be done.
-    fn done(&self) -> Self {
+    pub(super) fn done(&self) -> Self {
         Self {
             owed: None,
             ..self.clone()
@@ -79,11 +102,11 @@ impl Listed {
 
 impl Sessions {
     /// The row of something that is begun now.
-    pub(super) fn owing(&self, hold: &Hold, action: HoldAction, by: &str) -> Listed {
+    pub(super) fn owing(&self, hold: &Hold, step: Step, by: &str) -> Listed {
         Listed {
             since_us: hold.since_us,
             owed: Some(Owed {
-                action,
+                step,
                 asked_us: self.shared.clock.utc_us(),
                 by: by.to_owned(),
             }),
@@ -96,15 +119,8 @@ impl Sessions {
         location: &Location,
         listed: &Listed,
     ) -> Result<(), SessionError> {
-        let registry = &self.shared.registry;
-        loop {
-            let there = registry.get(Table::Holds, &location.name).await?;
-            let expected = there.map_or(Expected::Absent, Expected::Value);
-            let put = Put::new(expected, listed.row(), Durable::Now);
-            if registry.put_if(Table::Holds, &location.name, put).await? {
-                return Ok(());
-            }
-        }
+        let _before = self.note(Table::Holds, location, listed.row()).await?;
+        Ok(())
     }
 
     /// What the list says of a session.
@@ -159,7 +175,7 @@ impl Sessions {
         Ok(())
     }
 
-    async fn conclude_hold(
+    pub(super) async fn conclude_hold(
         &self,
         location: &Location,
         listed: &Listed,
@@ -170,21 +186,27 @@ impl Sessions {
         if !self.is_left(owed.asked_us) {
             return Ok(());
         }
-        let hold = self.hold_on(location).await?;
-        let Some(hold) = hold.filter(|hold| hold.since_us == listed.since_us) else {
-            // It never came into the key's row, or is not there any more; then the key has an end again.
-            if owed.action == HoldAction::Release {
-                self.end_key_of_ended(location).await?;
-            }
+        let Some(hold) = self.hold_on(location).await? else {
+            // It never came into the key's row, or is not there any more. Nothing says whether the one before took
+            // the key's end with it, so that gets one again.
+            self.end_key_of_ended(location).await?;
             let _was_so = self.relist(location, listed, None).await?;
             return Ok(());
         };
-        match owed.action {
-            HoldAction::Release => self.end_hold(location, &hold, listed, &owed.by).await,
-            _ => {
-                self.say_hold(&hold, HoldAction::Hold, &owed.by).await?;
-                self.settle(location, listed).await
-            }
+        // What was begun never came into the key's row where that has another hold; the log may not have that one.
+        let (step, by) = match hold.since_us == listed.since_us {
+            true => (owed.step, owed.by.as_str()),
+            false => (Step::Hold, GATEWAY),
+        };
+        // Another process may have found the same: one of them goes on with it.
+        let claimed = self.owing(&hold, step, by);
+        if !self.relist(location, listed, Some(&claimed)).await? {
+            return Ok(());
+        }
+        self.say_hold(&hold, step.action(), by).await?;
+        match step {
+            Step::Hold => self.settle(location, &claimed).await,
+            Step::Release => self.end_hold(location, &hold, &claimed).await,
         }
     }
 }
@@ -195,11 +217,11 @@ mod tests {
 
     #[test]
     fn rows_come_back_and_those_of_before_can_be_read() {
-        for owed in [None, Some(HoldAction::Hold), Some(HoldAction::Release)] {
+        for owed in [None, Some(Step::Hold), Some(Step::Release)] {
             let listed = Listed {
                 since_us: -5,
-                owed: owed.map(|action| Owed {
-                    action,
+                owed: owed.map(|step| Owed {
+                    step,
                     asked_us: 7,
                     by: "uid:0".to_owned(),
                 }),

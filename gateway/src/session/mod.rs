@@ -7,6 +7,7 @@
 
 mod asking;
 mod begin;
+mod begun;
 pub mod blobs;
 mod chain;
 mod continuity;

@@ -1,34 +1,37 @@
 //! Legal holds: what they keep, from what, and until when.
 
+use gatehouse_ledger::AppendError;
+
 use super::*;
-use crate::audit::HoldAction;
 use crate::registry::{Expected, Put, Table};
 
-const DAY: Duration = Duration::from_secs(86_400);
+pub(super) const DAY: Duration = Duration::from_secs(86_400);
 
 fn soon() -> tokio::time::Instant {
     tokio::time::Instant::now() + DAY
 }
 
-const WHY: &str = "case:2026-17";
+pub(super) const WHY: &str = "case:2026-17";
 
 impl House {
-    async fn hold(&self, reference: &str) -> Result<(), SessionError> {
+    pub(super) async fn hold(&self, reference: &str) -> Result<(), SessionError> {
         self.sessions.hold(reference, WHY, BY).await
     }
 
-    async fn erase(&self, reference: &str) -> Result<(), SessionError> {
+    pub(super) async fn erase(&self, reference: &str) -> Result<(), SessionError> {
         self.sessions.erase(reference, BY).await
     }
 
     /// Whether what was sealed under its key can still be opened.
-    async fn opens(&self, reference: &str) -> bool {
+    pub(super) async fn opens(&self, reference: &str) -> bool {
         let grant = self.sessions.payload_grant(reference).await;
         grant.unwrap().is_some()
     }
 }
 
-async fn house_that_keeps(keep: Option<Duration>) -> (tempfile::TempDir, House, String, Caller) {
+pub(super) async fn house_that_keeps(
+    keep: Option<Duration>,
+) -> (tempfile::TempDir, House, String, Caller) {
     let dir = tempfile::tempdir().unwrap();
     let limits = Limits {
         keep_keys: keep,
@@ -40,7 +43,12 @@ async fn house_that_keeps(keep: Option<Duration>) -> (tempfile::TempDir, House, 
     (dir, house, reference, ann)
 }
 
-fn is_on_hold(refused: Result<(), SessionError>) -> bool {
+/// The log says that it does not have it.
+pub(super) fn refused() -> Unconfirmed {
+    BookError::Append(AppendError::Refused).into()
+}
+
+pub(super) fn is_on_hold(refused: Result<(), SessionError>) -> bool {
     matches!(refused, Err(SessionError::OnHold(hold)) if hold.reason == WHY)
 }
 
@@ -70,11 +78,12 @@ async fn an_erasure_is_refused_and_that_is_recorded_until_the_hold_is_released()
         house.erase(&reference).await,
         Err(SessionError::Log)
     ));
+    house.pages.refuse(false);
+    house.pages.break_next(refused());
     assert!(matches!(
         house.sessions.release(&reference, BY).await,
         Err(SessionError::Log)
     ));
-    house.pages.refuse(false);
     assert!(house.opens(&reference).await);
 
     house.sessions.release(&reference, BY).await.unwrap();
@@ -239,101 +248,4 @@ async fn of_a_hold_and_an_erasure_at_the_same_time_one_wins() {
         assert_eq!(held.is_ok(), house.opens(&reference).await);
         assert_eq!(erased.is_ok(), held.is_err());
     }
-}
-
-/// What a process that died left: the hold is in the key's row, the log does not have it.
-#[tokio::test]
-async fn a_hold_that_the_log_does_not_have_is_said_after_a_crash() {
-    let (dir, house, _, opened) = scene().await;
-    let reference = opened.reference;
-    house.pages.refuse(true);
-    assert!(matches!(
-        house.hold(&reference).await,
-        Err(SessionError::Log)
-    ));
-    house.pages.refuse(false);
-    // Its own process may be at it still.
-    house.clock.advance(Duration::from_secs(599));
-    house.sessions.conclude_holds().await.unwrap();
-    assert!(house.pages.outside("session.hold").is_empty());
-
-    let copy = house.crash(dir.path());
-    let next = House::open_with(copy.path(), limits(), Arc::default(), NOW_US + 1);
-    for _ in 0..2 {
-        next.sessions.conclude_holds().await.unwrap();
-        let said = next.pages.outside("session.hold");
-        assert_eq!(said.len(), 1);
-        assert_eq!(said[0]["outside"]["session"], reference.as_str());
-        let hold = &said[0]["hold"];
-        assert_eq!((&hold["by"], &hold["reason"]), (&BY.into(), &WHY.into()));
-        assert_eq!(hold["since_us"], NOW_US);
-    }
-    assert!(is_on_hold(next.erase(&reference).await));
-    // One that goes on does it as well, after a while.
-    house.clock.advance(Duration::from_secs(1));
-    house.sessions.conclude_holds().await.unwrap();
-    assert_eq!(house.pages.outside("session.hold").len(), 1);
-}
-
-/// It is said to end, and the process died before it did; or before that was said.
-#[tokio::test]
-async fn a_release_that_was_begun_is_gone_on_with_after_a_crash() {
-    let (dir, house, _, opened) = scene().await;
-    let reference = opened.reference;
-    house.hold(&reference).await.unwrap();
-    let (location, _) = house.sessions.key_of(&reference).await.unwrap().unwrap();
-    let hold = house.sessions.hold_on(&location).await.unwrap().unwrap();
-    let owing = house.sessions.owing(&hold, HoldAction::Release, BY);
-    house.sessions.list_hold(&location, &owing).await.unwrap();
-    let copy = house.crash(dir.path());
-    let next = House::open_with(copy.path(), limits(), Arc::default(), NOW_US + 1);
-    for _ in 0..2 {
-        next.sessions.conclude_holds().await.unwrap();
-        assert_eq!(next.pages.outside("session.release").len(), 1);
-        assert!(next.sessions.holds().await.unwrap().is_empty());
-    }
-    let registry = &next.sessions.shared.registry;
-    assert!(registry.list(Table::Holds, "").await.unwrap().is_empty());
-    next.erase(&reference).await.unwrap();
-}
-
-/// Who is told that it is still on hold finds it so later, and of what the log never had it has the begin as well as
-/// the end.
-#[tokio::test]
-async fn a_release_that_was_refused_is_forgotten_and_none_stands_without_its_hold() {
-    let (_dir, house, reference, _) = house_that_keeps(None).await;
-    house.pages.refuse(true);
-    assert!(house.hold(&reference).await.is_err());
-    house.pages.refuse(false);
-    house.sessions.release(&reference, BY).await.unwrap();
-    for kind in ["session.hold", "session.release"] {
-        assert_eq!(house.pages.outside(kind).len(), 1, "{kind}");
-    }
-    house.hold(&reference).await.unwrap();
-    house.pages.refuse(true);
-    assert!(house.sessions.release(&reference, BY).await.is_err());
-    house.pages.refuse(false);
-    house.clock.advance(DAY);
-    house.sessions.conclude_holds().await.unwrap();
-    assert!(is_on_hold(house.erase(&reference).await));
-}
-
-/// A hold that was begun, and never came into the key's row, is not said.
-#[tokio::test]
-async fn of_a_hold_that_was_only_begun_nothing_is_said() {
-    let (_dir, house, reference, _) = house_that_keeps(None).await;
-    let (location, _) = house.sessions.key_of(&reference).await.unwrap().unwrap();
-    let hold = Hold {
-        session: reference.clone(),
-        tenant: "t".to_owned(),
-        since_us: NOW_US,
-        reason: WHY.to_owned(),
-    };
-    let owing = house.sessions.owing(&hold, HoldAction::Hold, BY);
-    house.sessions.list_hold(&location, &owing).await.unwrap();
-    house.clock.advance(DAY);
-    house.sessions.conclude_holds().await.unwrap();
-    assert!(house.pages.outside("session.hold").is_empty());
-    let registry = &house.sessions.shared.registry;
-    assert!(registry.list(Table::Holds, "").await.unwrap().is_empty());
 }

@@ -11,6 +11,7 @@ mod faults;
 mod funds;
 mod gone;
 mod hold;
+mod hold_left;
 mod in_line;
 #[cfg(feature = "aws")]
 mod kms;
