@@ -67,6 +67,11 @@ impl TestClock {
         }
     }
 
+    /// Sets the clock by so many microseconds, as an administrator would.
+    pub fn set_by(&self, us: i64) {
+        self.utc_us.fetch_add(us, Ordering::SeqCst);
+    }
+
     /// Moves both times forward.
     pub fn advance(&self, by: Duration) {
         self.utc_us.fetch_add(signed(by), Ordering::SeqCst);

@@ -3,7 +3,8 @@
 //!
 //! An answer's time was taken after the request was sent and before the answer was there. That gives no
 //! single number but bounds, which those of the next answers narrow. A round trip in which this machine's
-//! clock was set says nothing.
+//! clock was set by much says nothing. How far it was set otherwise shows against the clock that nobody sets; bounds
+//! of before move with it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,6 +47,14 @@ impl Bounds {
         }
     }
 
+    /// The same after this machine's clock was set by so much.
+    fn moved(self, by_us: i64) -> Self {
+        Self {
+            least: self.least.saturating_add(by_us),
+            most: self.most.saturating_add(by_us),
+        }
+    }
+
     /// How far the clock is off, at least.
     fn off(self) -> i64 {
         self.least.max(self.most.saturating_neg()).max(0)
@@ -60,6 +69,12 @@ pub(super) struct Moment {
 }
 
 impl Moment {
+    /// What the clock that can be set shows ahead of the one that cannot: it changes where it is set.
+    fn set_us(self) -> i64 {
+        let mono_us = i64::try_from(self.mono_us).unwrap_or(i64::MAX);
+        self.utc_us.saturating_sub(mono_us)
+    }
+
     /// In microseconds since 1970; what lies before that is that.
     pub(super) fn unix_us(self) -> u64 {
         u64::try_from(self.utc_us).unwrap_or(0)
@@ -72,6 +87,8 @@ struct Known {
     bounds: Bounds,
     /// How many answers that were.
     readings: u64,
+    /// How this machine's clock was set at the last of them.
+    set_us: i64,
     /// When it was told, by the clock that nobody sets.
     told_us: u64,
 }
@@ -123,14 +140,15 @@ impl Clocks {
         (sent, there): (Moment, Moment),
         (said_us, exact_us): (i64, i64),
     ) {
-        let counted = there.mono_us.saturating_sub(sent.mono_us);
-        let counted = i64::try_from(counted).unwrap_or(i64::MAX);
-        let shown = there.utc_us.saturating_sub(sent.utc_us);
-        if shown.saturating_sub(counted).saturating_abs() > MOVED_US {
+        let set_us = there.set_us();
+        let set_by = set_us.saturating_sub(sent.set_us());
+        if set_by.saturating_abs() > MOVED_US {
             return;
         }
+        // Both by the clock as it is set now.
+        let sent_us = sent.utc_us.saturating_add(set_by);
         let seen = Bounds {
-            least: sent.utc_us.saturating_sub(said_us).saturating_sub(exact_us),
+            least: sent_us.saturating_sub(said_us).saturating_sub(exact_us),
             most: there.utc_us.saturating_sub(said_us),
         };
         let mut state = self.state.lock();
@@ -138,10 +156,10 @@ impl Clocks {
         let now_us = there.mono_us;
         let (why, told) = match known.get_mut(&of) {
             None => {
-                let first = Known::new(seen, now_us);
+                let first = Known::new(seen, set_us, now_us);
                 (Why::First, known.entry(of).or_insert(first))
             }
-            Some(known) => match known.see(seen) {
+            Some(known) => match known.see(seen, set_us) {
                 true => (Why::Moved, known),
                 false if self.is_due(known.told_us) => (Why::Again, known),
                 false => return,
@@ -149,7 +167,7 @@ impl Clocks {
         };
         tell(telling, of, why, told);
         // What it narrows down to from here on is a matter of its own: clocks drift.
-        *told = Known::new(seen, now_us);
+        *told = Known::new(seen, set_us, now_us);
     }
 
     /// Offers the log what it does not have yet; waits for nothing. Says how many records that are.
@@ -161,24 +179,30 @@ impl Clocks {
 }
 
 impl Known {
-    fn new(bounds: Bounds, told_us: u64) -> Self {
+    fn new(bounds: Bounds, set_us: i64, told_us: u64) -> Self {
         Self {
             bounds,
             readings: 1,
+            set_us,
             told_us,
         }
     }
 
     /// Takes one more answer in; whether the clock, or the other one, was set since those before.
-    fn see(&mut self, seen: Bounds) -> bool {
-        let apart = self.bounds.apart(seen);
-        if apart > 0 {
+    fn see(&mut self, seen: Bounds, set_us: i64) -> bool {
+        let set_by = set_us.saturating_sub(self.set_us);
+        self.set_us = set_us;
+        // The clock that nobody sets may stand still while the machine sleeps: then nothing is known from before.
+        let is_set = set_by.saturating_abs() > MOVED_US;
+        let before = self.bounds.moved(set_by);
+        let apart = before.apart(seen);
+        if apart > 0 || is_set {
             (self.bounds, self.readings) = (seen, 1);
         } else {
-            self.bounds = self.bounds.within(seen);
+            self.bounds = before.within(seen);
             self.readings = self.readings.saturating_add(1);
         }
-        apart > MOVED_US
+        apart > MOVED_US || is_set
     }
 }
 
@@ -198,8 +222,10 @@ fn tell(telling: &mut Vec<Owing>, of: Remote, why: Why, known: &Known) {
     };
     if off_us > FAR_US {
         let other = of.source();
+        let id = of.id().unwrap_or_default();
         tracing::warn!(
             other,
+            id,
             off_us,
             "this machine's clock, or the other one, is off by more than a second"
         );
@@ -212,122 +238,4 @@ fn tell(telling: &mut Vec<Owing>, of: Remote, why: Why, known: &Known) {
 }
 
 #[cfg(test)]
-mod tests {
-    use gatehouse_ledger::AppendError;
-    use serde_json::{Value, json};
-
-    use super::*;
-    use crate::clock::TestClock;
-
-    const NOW_US: i64 = 1_795_961_100_000_000;
-    const OTHER: Remote = Remote::Witness([1, 2, 3, 4]);
-
-    struct House {
-        time: Arc<TestClock>,
-        clocks: Clocks,
-    }
-
-    impl House {
-        fn new() -> Self {
-            let time = Arc::new(TestClock::new(NOW_US));
-            let clocks = Clocks::new(time.clone());
-            Self { time, clocks }
-        }
-
-        /// Asks a clock that is `behind_us` behind this one and says whole seconds; 20 ms there, 30 back.
-        fn ask(&self, behind_us: i64) {
-            let sent = self.clocks.now();
-            self.time.advance(Duration::from_millis(20));
-            let said_us = self.time.utc_us() - behind_us;
-            self.time.advance(Duration::from_millis(30));
-            let said_us = said_us - said_us.rem_euclid(SECOND_US);
-            let moments = (sent, self.clocks.now());
-            self.clocks.note(OTHER, moments, (said_us, SECOND_US));
-        }
-
-        fn told(&self) -> Vec<Value> {
-            let events = Mutex::new(Vec::new());
-            let left = self.clocks.tell(|event| {
-                let event: Value = serde_json::from_slice(event.bytes()).unwrap();
-                events.lock().push(event);
-                Box::pin(async { Ok(()) })
-            });
-            assert_eq!(left, 0);
-            events.into_inner()
-        }
-    }
-
-    fn status(why: &str, clock: Value) -> Value {
-        let mut said = json!({"source": "witness", "id": "01020304"});
-        let (Value::Object(all), Value::Object(more)) = (&mut said, clock) else {
-            panic!("two objects");
-        };
-        all.extend(more);
-        json!({"kind": "clock.status", "reason": why, "clock": said})
-    }
-
-    #[test]
-    fn a_clock_is_told_at_first_and_then_every_half_hour_in_narrower_bounds() {
-        let house = House::new();
-        assert!(house.clocks.is_wanted(&OTHER));
-        house.ask(0);
-        // It was asked at a full second: 50 ms ahead at most, and a second behind.
-        let first = json!({"ahead_us": 50_000, "behind_us": 1_000_000, "off_us": 0, "n": 1});
-        assert_eq!(house.told(), [status("first", first)]);
-        assert!(!house.clocks.is_wanted(&OTHER));
-        for _ in 0..29 {
-            house.time.advance(Duration::from_millis(59_980));
-            house.ask(0);
-            assert!(house.told().is_empty());
-        }
-        house.time.advance(Duration::from_millis(59_980));
-        assert!(house.clocks.is_wanted(&OTHER));
-        house.ask(0);
-        // 30 times 30 ms later in its second than at first, so it was seen just before its end.
-        let again = json!({"ahead_us": 50_000, "behind_us": 100_000, "off_us": 0, "n": 31});
-        assert_eq!(house.told(), [status("again", again)]);
-    }
-
-    #[test]
-    fn a_clock_that_is_off_or_was_set_is_told_at_once() {
-        let house = House::new();
-        house.ask(3_600_000_000);
-        let ahead = json!({
-            "ahead_us": 3_600_050_000_i64, "behind_us": 0, "off_us": 3_599_000_000_i64, "n": 1
-        });
-        assert_eq!(house.told(), [status("first", ahead)]);
-        house.time.advance(Duration::from_millis(60_350));
-        house.ask(3_600_000_000);
-        assert!(house.told().is_empty());
-        // It was 0.6 s ahead of where it was: past its bounds by less than counts.
-        house.ask(-5_000_000);
-        let behind = house.told().remove(0);
-        assert_eq!(behind["reason"], "moved");
-        let of = |name: &str| behind["clock"][name].as_i64().unwrap();
-        assert!(of("off_us") > 4_000_000 && of("behind_us") < 6_000_000 && of("ahead_us") == 0);
-        assert_eq!(of("n"), 1);
-    }
-
-    #[test]
-    fn a_round_trip_in_which_the_clock_was_set_says_nothing() {
-        let house = House::new();
-        let sent = house.clocks.now();
-        house.time.advance(Duration::from_millis(10));
-        let there = Moment {
-            utc_us: sent.utc_us + 5_000_000,
-            ..house.clocks.now()
-        };
-        house.clocks.note(OTHER, (sent, there), (NOW_US, SECOND_US));
-        assert!(house.told().is_empty() && house.clocks.is_wanted(&OTHER));
-    }
-
-    #[test]
-    fn what_the_log_does_not_take_is_told_later() {
-        let house = House::new();
-        house.ask(0);
-        let refuse = |_| -> Later { Box::pin(async { Err(AppendError::Busy.into()) }) };
-        assert_eq!(house.clocks.tell(refuse), 1);
-        assert_eq!(house.told().len(), 1);
-        assert!(house.told().is_empty());
-    }
-}
+mod tests;

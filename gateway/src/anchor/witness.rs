@@ -21,6 +21,8 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// How often the witness is asked for one seal before another look: each time it names the size that
 /// it knows, and other replicas ask as well.
 const ROUNDS: usize = 4;
+/// How long a witness may give the same cosignature again that it has made; ours does for so long.
+const KEPT_US: i64 = 5_000_000;
 /// So many failures in a row may be a server that starts anew, or a replica that is ahead.
 const UNTOLD: u32 = 2;
 /// Every so many failures are told.
@@ -146,7 +148,7 @@ impl Follower {
         let Some(last) = self.anchors.last() else {
             return Ok(());
         };
-        self.look_back(last).await?;
+        self.look_back(last).await;
         if self.state.lock().cosigned >= Some(last) {
             return Ok(());
         }
@@ -167,19 +169,26 @@ impl Follower {
     }
 
     /// Looks once for the last seal that was cosigned before this process came to be, so that it is known how far
-    /// the witness is also while it is away.
-    async fn look_back(&self, last: u64) -> Result<(), Failure> {
-        if self.state.lock().looked {
-            return Ok(());
+    /// the witness is also while it is away. That is only shown: it is asked all the same.
+    async fn look_back(&self, last: u64) {
+        let is_known = |state: &State| state.looked || state.cosigned.is_some();
+        if is_known(&self.state.lock()) {
+            return;
         }
         let key = self.witness.key.clone();
         let found = self.blocking(move |anchors| anchors.last_cosigned(last, &key));
-        let found = found.await?;
-        let mut state = self.state.lock();
-        state.looked = true;
-        // The last one itself is asked about next, as always.
-        state.cosigned = found.filter(|found| *found < last);
-        Ok(())
+        match found.await {
+            Ok(found) => {
+                let mut state = self.state.lock();
+                state.looked = true;
+                // The last one itself is asked about next, as always.
+                state.cosigned = found.filter(|found| *found < last);
+            }
+            Err(failure) => {
+                let witness = self.witness.key.name();
+                tracing::warn!(witness, %failure, "it is not known how far the witness had come");
+            }
+        }
     }
 
     /// When it has cosigned the seal, if the store knows it, in seconds since 1970.
@@ -212,8 +221,7 @@ impl Follower {
         Remote::Witness(self.witness.key.id())
     }
 
-    /// Asks once; false if the witness goes on from another size, which is known then. An answer that is as old as
-    /// what was known `before_s` says nothing of the time now.
+    /// Asks once; false if the witness goes on from another size, which is known then.
     async fn ask(&self, last: u64, before_s: Option<u64>) -> Result<bool, Failure> {
         let old = self.state.lock().known;
         let body = self.blocking(move |anchors| anchors.request(last, old));
@@ -228,12 +236,10 @@ impl Follower {
                 let text = String::from_utf8_lossy(&answer.body).into_owned();
                 let kept = self.blocking(move |anchors| anchors.keep(last, &key, &text));
                 let said_s = kept.await?;
-                if before_s < Some(said_s) {
+                if let Some(exact_us) = exact_us(old > last, before_s, said_s) {
                     let said_us = i64::try_from(said_s).unwrap_or(i64::MAX);
-                    let said_us = said_us.saturating_mul(SECOND_US);
-                    let moments = (sent, there);
-                    self.clocks
-                        .note(self.remote(), moments, (said_us, SECOND_US));
+                    let said = (said_us.saturating_mul(SECOND_US), exact_us);
+                    self.clocks.note(self.remote(), (sent, there), said);
                 }
                 return Ok(true);
             }
@@ -264,5 +270,18 @@ impl Follower {
     ) -> Result<T, Failure> {
         let anchors = self.anchors.clone();
         Ok(tokio::task::spawn_blocking(move || work(&anchors)).await??)
+    }
+}
+
+/// To how many microseconds the time of a cosignature is the witness's own time now; `None`: it may be of long
+/// ago. A seal that the witness has cosigned already may get that cosignature again, or one that it has made for
+/// another replica since the one of `before_s`.
+fn exact_us(is_again: bool, before_s: Option<u64>, said_s: u64) -> Option<i64> {
+    match is_again {
+        false => Some(SECOND_US),
+        true => {
+            let is_newer = before_s.is_some_and(|before_s| before_s < said_s);
+            is_newer.then_some(SECOND_US.saturating_add(KEPT_US))
+        }
     }
 }

@@ -22,6 +22,14 @@ impl Remote {
             Self::Witness(_) => "witness",
         }
     }
+
+    /// Which one, as records say it: a witness's key id in hex.
+    pub fn id(&self) -> Option<String> {
+        match self {
+            Self::Timestamp => None,
+            Self::Witness(id) => Some(hex(id)),
+        }
+    }
 }
 
 /// Why it is told now.
@@ -66,10 +74,7 @@ impl ClockStatus {
                 Why::Moved => "moved",
             },
         );
-        let id = match self.of {
-            Remote::Timestamp => None,
-            Remote::Witness(id) => Some(hex(&id)),
-        };
+        let id = self.of.id();
         let words = [("source", Some(self.of.source())), ("id", id.as_deref())];
         draft.object("clock", words, |clock| {
             clock

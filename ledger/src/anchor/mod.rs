@@ -26,8 +26,8 @@ use crate::{
 };
 use nodes::Nodes;
 
-/// How many seals are looked through at first for one that is cosigned; then as many times more.
-const REACH: u64 = 1024;
+/// How many seals are looked through for one that is cosigned, first and then at most: with one a minute, days.
+const REACH: [u64; 2] = [256, 4096];
 
 /// Why there is nothing to ask with, or nothing to store.
 #[derive(Debug, thiserror::Error)]
@@ -121,24 +121,30 @@ impl Anchors {
     }
 
     /// The last seal up to `last` of which the store has a cosignature by the witness that holds: what was
-    /// known before this process came to be.
+    /// known before this process came to be. What lies thousands of seals back is not looked for.
     ///
     /// # Errors
-    /// The store did not answer.
+    /// The store did not answer, or a seal that bears a cosignature's name is missing.
     pub fn last_cosigned(&self, last: u64, key: &WitnessKey) -> Result<Option<u64>, AnchorError> {
-        let mut reach = REACH;
-        loop {
-            // Most often it is one of the last, and there may be one a minute for years.
+        let mut before = last.saturating_add(1);
+        for reach in REACH {
+            // Most often it is one of the last.
             let from = last.saturating_sub(reach);
             for number in self.filed(from, last, key)? {
-                if matches!(self.cosigned(number, key), Ok(Some(_))) {
+                if number < before && self.is_cosigned(number, key)? {
                     return Ok(Some(number));
                 }
             }
-            if from == 0 {
-                return Ok(None);
-            }
-            reach = reach.saturating_mul(REACH);
+            before = from;
+        }
+        Ok(None)
+    }
+
+    /// Whether the store has a cosignature that holds; what only bears the name of one is none.
+    fn is_cosigned(&self, number: u64, key: &WitnessKey) -> Result<bool, AnchorError> {
+        match self.cosigned(number, key) {
+            Err(AnchorError::Cosignature | AnchorError::Store(StoreError::TooLarge)) => Ok(false),
+            cosigned => Ok(cosigned?.is_some()),
         }
     }
 

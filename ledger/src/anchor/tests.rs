@@ -167,5 +167,15 @@ fn a_process_finds_how_far_a_witness_had_come() {
     // What only bears the name of one is none.
     let name = names::cosignature("prod", 15, key.id());
     house.store.put_once(&name, b"noise").unwrap();
+    let name = names::cosignature("prod", 16, key.id());
+    let noise = vec![b'x'; MAX_NOTE + 1];
+    house.store.put_once(&name, &noise).unwrap();
     assert_eq!(last(19, &key), Some(11));
+    // Nobody reads through years, and a seal that is not there does not pass for one without a cosignature.
+    let (near, far) = (REACH[1] + 11, REACH[1] + 12);
+    assert_eq!((last(near, &key), last(far, &key)), (Some(11), None));
+    let name = names::cosignature("prod", 20, key.id());
+    house.store.put_once(&name, b"noise").unwrap();
+    let missing = house.anchors.last_cosigned(20, &key);
+    assert!(matches!(missing, Err(AnchorError::Seal(20))));
 }
