@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     cli::Failure,
-    scan::Outcome,
+    scan::{Outcome, Period},
     views::{Cell, Database, Row, Table},
 };
 
@@ -16,9 +16,35 @@ pub(super) const CASES: [(&str, Outcome); 4] = [
     ("gap", Outcome::Inconclusive),
 ];
 
+/// The cases of a fixtures' file: those that must be there, and more of them, named by what the control
+/// must say and why: `fail_…`.
+///
+/// # Errors
+/// It is no object, or a case has another name.
+pub(super) fn cases(text: &str) -> Result<Vec<(String, Outcome)>, Failure> {
+    let wrong = |fault: &str| Failure::Usage(format!("fixtures: {fault}"));
+    let all: Map<String, Value> =
+        serde_json::from_str(text).map_err(|error| wrong(&error.to_string()))?;
+    let mut found: Vec<(String, Outcome)> = CASES
+        .into_iter()
+        .map(|(name, wanted)| (name.to_owned(), wanted))
+        .collect();
+    for name in all.keys() {
+        let (word, _) = name.split_once('_').unwrap_or((name, ""));
+        let case = CASES.iter().find(|(case, _)| *case == word);
+        let (_, wanted) = case.ok_or_else(|| wrong(&format!("`{name}` is no case")))?;
+        if name != word {
+            found.push((name.clone(), *wanted));
+        }
+    }
+    Ok(found)
+}
+
 /// A case: the views' rows, and how many rows the two queries must give.
 pub(super) struct Case {
     pub(super) database: Database,
+    /// All of time, if the case names no other.
+    pub(super) period: Period,
     pub(super) population: u64,
     pub(super) exceptions: u64,
 }
@@ -38,6 +64,10 @@ pub(super) fn case(text: &str, name: &str) -> Result<Case, Failure> {
     let (Some(population), Some(exceptions)) = (number("population"), number("exceptions")) else {
         return Err(wrong("does not say how many rows are expected"));
     };
+    let period = match (number("from_us"), number("to_us")) {
+        (None, None) => Period::ALWAYS,
+        (from, to) => Period::new(from.unwrap_or(0), to.unwrap_or(u64::MAX))?,
+    };
     let mut database = Database::create(None)?;
     for table in Table::ALL {
         let rows = case.get(table.name()).and_then(Value::as_array);
@@ -51,6 +81,7 @@ pub(super) fn case(text: &str, name: &str) -> Result<Case, Failure> {
     database.finish()?;
     Ok(Case {
         database,
+        period,
         population,
         exceptions,
     })

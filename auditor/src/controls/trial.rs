@@ -1,19 +1,21 @@
 //! `controls test`: every control on its own fixtures.
 
 use super::{Control, fixture};
-use crate::{
-    cli::Failure,
-    scan::{Period, test},
-};
+use crate::{cli::Failure, scan::test};
 
-/// Runs a control on its four cases; gives what does not fit, nothing if all is well.
+/// Runs a control on its cases; gives what does not fit, nothing if all is well.
 pub(crate) fn trial(control: &Control) -> Result<Vec<String>, Failure> {
     let Some(fixtures) = &control.fixtures else {
         return Ok(vec!["has no fixtures".to_owned()]);
     };
     let mut faults = Vec::new();
-    for (name, wanted) in fixture::CASES {
-        let case = match fixture::case(fixtures, name) {
+    let cases = match fixture::cases(fixtures) {
+        Ok(cases) => cases,
+        Err(Failure::Usage(fault)) => return Ok(vec![fault]),
+        Err(other) => return Err(other),
+    };
+    for (name, wanted) in cases {
+        let case = match fixture::case(fixtures, &name) {
             Ok(case) => case,
             Err(Failure::Usage(fault)) => {
                 faults.push(fault);
@@ -21,7 +23,7 @@ pub(crate) fn trial(control: &Control) -> Result<Vec<String>, Failure> {
             }
             Err(other) => return Err(other),
         };
-        let tested = test(&case.database, control, Period::ALWAYS)?;
+        let tested = test(&case.database, control, case.period)?;
         let said = (tested.population, tested.exceptions.count);
         if tested.outcome != wanted {
             let (got, wanted) = (tested.outcome.word(), wanted.word());
@@ -55,6 +57,10 @@ mod tests {
         assert_eq!(trial(&control).unwrap().len(), 1);
         control.fixtures = Some("{}".into());
         assert_eq!(trial(&control).unwrap().len(), 4);
+        for odd in ["[]", r#"{"fial": {}}"#, r#"{"fial_twice": {}}"#] {
+            control.fixtures = Some(odd.into());
+            assert_eq!(trial(&control).unwrap().len(), 1, "{odd}");
+        }
     }
 
     #[test]

@@ -55,16 +55,35 @@ def test_there_are_controls():
     assert len(FILES) == 14
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def fixtures(path):
+    return json.loads((CONTROLS / "fixtures" / f"{path.stem}.json").read_text())
+
+
+def bounded(connection, query, case):
+    """As the auditor puts the period around a query."""
+    if "from_us" not in case:
+        return query
+    names = {it[0] for it in connection.execute(query).description}
+    first, last = ("first_us", "last_us") if "first_us" in names else ("ts_us", "ts_us")
+    bounds = f"{last} >= {case['from_us']} AND {first} < {case['to_us']}"
+    return f"SELECT * FROM ({query}) AS q WHERE {bounds}"
+
+
+def test_every_control_has_its_cases():
+    for path in FILES:
+        assert set(CASES) <= set(fixtures(path))
+
+
+@pytest.mark.parametrize("path, name", [(path, name) for path in FILES for name in fixtures(path)],
+                         ids=lambda it: getattr(it, "stem", it))
 def test_both_engines_agree_with_the_fixture(path, name):
-    cases = json.loads((CONTROLS / "fixtures" / f"{path.stem}.json").read_text())
-    case = cases[name]
+    case = fixtures(path)[name]
     lite, duck = engines(case)
     found = []
     for query in queries(path):
+        query = bounded(lite, query, case)
         assert rows(lite, query) == rows(duck, query)
         found.append(len(rows(duck, query)))
     assert found == [case["population"], case["exceptions"]]
     gaps = duck.execute(GAPS).fetchone()[0]
-    assert outcome(found[0], found[1], gaps) == name
+    assert outcome(found[0], found[1], gaps) == name.partition("_")[0]

@@ -123,6 +123,10 @@ pub struct ConfigSnapshot<'a> {
     pub config: [u8; 32],
     /// The names of the configured providers.
     pub providers: &'a [&'a str],
+    /// How many witnesses are configured.
+    pub witnesses: usize,
+    /// How many time stamp authorities are configured.
+    pub authorities: usize,
 }
 
 impl ConfigSnapshot<'_> {
@@ -142,7 +146,9 @@ impl ConfigSnapshot<'_> {
         }
         draft
             .put()
-            .texts("providers", self.providers.iter().copied());
+            .texts("providers", self.providers.iter().copied())
+            .integer("witnesses", self.witnesses as u64)
+            .integer("authorities", self.authorities as u64);
         draft.finish()
     }
 }

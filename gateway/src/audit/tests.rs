@@ -245,6 +245,8 @@ async fn a_store_that_is_slow_is_too_late_where_the_mode_waits_for_it() {
             build: [0; 32],
             config: [0; 32],
             providers,
+            witnesses: 2,
+            authorities: 1,
         };
         snapshot.build().unwrap()
     };
@@ -302,6 +304,8 @@ async fn where_it_is_allowed_requests_go_on_without_the_log_which_says_so() {
             build: [0; 32],
             config: [0; 32],
             providers,
+            witnesses: 2,
+            authorities: 1,
         };
         snapshot.build().unwrap()
     };
@@ -321,6 +325,14 @@ async fn where_it_is_allowed_requests_go_on_without_the_log_which_says_so() {
     let kinds = kinds(dir.path(), &store);
     let count = |kind: &str| kinds.iter().filter(|(of, _)| of == kind).count();
     assert_eq!(count("config.snapshot"), 3, "{kinds:?}");
+    let (_, snapshot) = kinds
+        .iter()
+        .find(|(of, _)| of == "config.snapshot")
+        .unwrap();
+    assert!(
+        snapshot.contains(r#""witnesses":2,"authorities":1"#),
+        "{snapshot}"
+    );
     assert_eq!(count("audit.degraded.enter"), 1, "{kinds:?}");
     let leaves: Vec<_> = kinds
         .iter()

@@ -333,6 +333,8 @@ async fn declare(book: &Book, config: &Config, digests: Digests) -> Result<(), S
         build: digests.build,
         config: digests.config,
         providers: &names,
+        witnesses: config.ledger.witnesses.len(),
+        authorities: usize::from(config.ledger.timestamp.is_some()),
     };
     let policy = PolicyLoad {
         name: "redaction",

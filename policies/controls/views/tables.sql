@@ -8,7 +8,7 @@ CREATE TABLE records (
   w TEXT, seq BIGINT, ts TEXT, ts_us BIGINT, mono_us BIGINT, v BIGINT,
   kind TEXT, rid TEXT, sid TEXT, run TEXT, trace TEXT, sseq BIGINT, sprev TEXT,
   prin TEXT, tok TEXT, tenant TEXT, agent TEXT, src_ip_h TEXT, src_edge_ids BIGINT,
-  policy TEXT, build TEXT, cfg TEXT, seals TEXT,
+  policy TEXT, build TEXT, cfg TEXT, witnesses BIGINT, authorities BIGINT, seals TEXT,
   red_status TEXT, red_visited BIGINT, red_checked BIGINT, red_skipped BIGINT, red_unvisited BIGINT,
   red_rules TEXT, red_model TEXT, red_in_h TEXT, red_out_h TEXT,
   budget_reserved_tokens BIGINT, budget_settled_tokens BIGINT, budget_basis TEXT, budget_missing_tokens BIGINT,
