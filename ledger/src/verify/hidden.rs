@@ -20,16 +20,36 @@ impl Hidden {
         self.0.is_empty()
     }
 
+    pub(super) fn has(&self, folder: &str) -> bool {
+        self.0.contains(folder)
+    }
+
+    /// Whether records may be in one of them.
+    pub(super) fn may_have_records(&self) -> bool {
+        self.any(&|folder| folder == "log" || folder.starts_with("log/"))
+    }
+
+    /// Whether certificates may be in one of them.
+    pub(super) fn may_have_certificates(&self) -> bool {
+        self.any(&is_of_certificates)
+    }
+
+    /// Whether anything of the stream may be in one of them.
+    pub(super) fn may_have_stream(&self, writer: &str) -> bool {
+        self.any(&|folder| is_of_certificates(folder) || is_of_stream(folder, writer))
+    }
+
+    fn any(&self, has: &dyn Fn(&str) -> bool) -> bool {
+        self.0.iter().any(|folder| has(folder))
+    }
+
     /// Whether what is missing at `place` may be in one of them.
     pub(super) fn may_have(&self, place: &str, what: Fault) -> bool {
-        let any = |has: &dyn Fn(&str) -> bool| self.0.iter().any(|folder| has(folder));
         match what {
-            Fault::CertificateMissing => any(&is_of_certificates),
-            Fault::Missing | Fault::StreamCut => any(&|folder| is_of_stream(folder, place)),
-            Fault::SealMissing => any(&|folder| is_of_seals(folder, place)),
-            Fault::StreamMissing => {
-                any(&|folder| is_of_certificates(folder) || is_of_stream(folder, place))
-            }
+            Fault::CertificateMissing => self.may_have_certificates(),
+            Fault::Missing | Fault::StreamCut => self.any(&|folder| is_of_stream(folder, place)),
+            Fault::SealMissing => self.any(&|folder| is_of_seals(folder, place)),
+            Fault::StreamMissing => self.may_have_stream(place),
             _ => false,
         }
     }
@@ -94,5 +114,20 @@ mod tests {
         let stamp = "tsa/prod/2026-11-29.tsr";
         assert!(may("seal/prod", stamp, Fault::SealMissing));
         assert!(!may("seal/test", stamp, Fault::SealMissing));
+        for (folder, records, certificates) in [
+            ("log", true, false),
+            (&own, true, false),
+            ("cert", false, true),
+            ("logs", false, false),
+            ("tsa", false, false),
+        ] {
+            let mut hidden = Hidden::default();
+            hidden.add(folder);
+            assert!(hidden.has(folder) && !hidden.has("x"));
+            assert_eq!(hidden.may_have_records(), records, "{folder}");
+            assert_eq!(hidden.may_have_certificates(), certificates, "{folder}");
+            let of_stream = hidden.may_have_stream(&writer);
+            assert_eq!(of_stream, records || certificates, "{folder}");
+        }
     }
 }

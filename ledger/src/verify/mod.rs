@@ -136,7 +136,7 @@ impl<'a> Verifier<'a> {
             report.fault(writer, Fault::StreamMissing);
         }
         // A stream whose end is not there may hold what a session misses.
-        let complete = !report.hides()
+        let complete = !report.hidden.may_have_records()
             && report
                 .streams
                 .iter()
@@ -160,7 +160,7 @@ fn seals_say(
         // Whose log it is cannot be told, but it can be one log.
         None => issuers(by.log, streams),
     };
-    if keys.is_empty() && report.hides() {
+    if keys.is_empty() && report.hidden.may_have_certificates() {
         // The keys may be in what could not be read, and whose log it is is not known anyway.
         return promises;
     }
@@ -216,7 +216,7 @@ fn list(
     }
     let all = seen(log.survey(""), report)?;
     let streams = list_streams(all, report);
-    if streams.is_empty() && found.is_empty() && !report.hides() {
+    if streams.is_empty() && found.is_empty() && report.hidden.is_empty() {
         report.doubt("", Doubt::Empty);
     }
     Some((found, streams))

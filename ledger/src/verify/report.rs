@@ -46,6 +46,8 @@ pub struct Report {
     /// What the store said when it first could not be read, for people.
     pub reason: Option<String>,
     pub(super) hidden: Hidden,
+    /// Faults, also those that had no room.
+    broken: u64,
 }
 
 /// An entry and where it stands: an object, a session or a request; empty for the whole log.
@@ -76,6 +78,9 @@ pub struct StreamReport {
     pub writer: String,
     /// How it ends.
     pub state: State,
+    /// It ends, for the time being, at something that may be in a folder that could not be read: what
+    /// stands behind that was not checked.
+    pub hidden: bool,
     /// Records that were checked: what is proved ends there.
     pub records: u64,
     /// The time of the last of them, in microseconds since 1970.
@@ -187,20 +192,21 @@ impl Report {
         }
     }
 
-    /// Whether there are folders that could not be read.
-    pub(super) fn hides(&self) -> bool {
-        !self.hidden.is_empty()
+    /// Whether objects whose names begin with `folder` are missing since it could not be read.
+    pub fn is_hidden(&self, folder: &str) -> bool {
+        self.hidden.has(folder)
     }
 
     /// How many faults there are.
     pub(super) fn broken(&self) -> u64 {
-        (self.faults.len() as u64).saturating_add(self.more)
+        self.broken
     }
 
     pub(super) fn fault_at(&mut self, place: &str, seq: Option<u64>, what: Fault) {
         if self.hidden.may_have(place, what) {
             return self.doubt_at(place, seq, Doubt::Hidden);
         }
+        self.broken += 1;
         self.more += keep(&mut self.faults, place, seq, what);
     }
 

@@ -97,14 +97,18 @@ pub(super) fn check_stream(
             unsealed(place, seals.as_deref(), &position, report);
         }
     }
-    if state == State::Broken && report.hides() && report.broken() == faults {
-        // What ends it here may be all right, and in a folder that could not be read.
+    // What ends it here may be all right, and in a folder that could not be read.
+    let hidden = state == State::Broken
+        && report.broken() == faults
+        && report.hidden.may_have_stream(place.writer);
+    if hidden {
         state = State::Open;
     }
     report.records += position.tree.size();
     report.streams.push(StreamReport {
         writer: place.writer.to_owned(),
         state,
+        hidden,
         records: position.tree.size(),
         last_us: position.last_us,
         sealed: place.promise.map(Promise::size),

@@ -10,7 +10,7 @@ use gatehouse_ledger::{
     read::records,
     store::{Fetcher, Memory, Object, StoreError, Stored, Survey},
     trust::Trust,
-    verify::{Doubt, Report, State, Verdict, Verifier},
+    verify::{Doubt, Fault, Report, State, StreamReport, Verdict, Verifier},
 };
 
 use crate::{changed, cosigned, stamped};
@@ -143,4 +143,55 @@ fn what_can_be_read_is_checked_all_the_same() {
     objects.remove(*without.unwrap());
     let broken = verified(&objects, folder(last), Some(&log.trust));
     assert_eq!(broken.verdict(), Verdict::Broken);
+}
+
+/// What a session misses may be in a folder of records, and in no other one.
+#[test]
+fn a_hidden_folder_without_records_excuses_no_missing_ones() {
+    let log = &changed::LOG;
+    // The third process wrote of no session.
+    let segments = |writer: &str| log.segments().filter(|it| it.0.contains(writer)).count();
+    let writers = log.certificates().map(|(name, _)| {
+        let writer = name.trim_start_matches("cert/");
+        writer.trim_end_matches(".dsse.json")
+    });
+    let writer = writers.max_by_key(|writer| segments(writer)).unwrap();
+    let mut objects = log.objects.clone();
+    objects.retain(|name, _| !name.contains(writer) && !name.starts_with("seal/"));
+    let gaps = |report: &Report| {
+        let faults = report.faults.iter();
+        faults.filter(|at| at.what == Fault::SessionGap).count()
+    };
+    for folder in ["x", "tsa", "cosig", "seal"] {
+        let report = verified(&objects, folder, Some(&log.trust));
+        let said = (&report.faults, &report.doubts);
+        assert_eq!(report.verdict(), Verdict::Broken, "{folder} {said:?}");
+        assert!(gaps(&report) > 0, "{folder}");
+        assert!(report.is_hidden(folder) && !report.is_hidden("y"));
+    }
+    for folder in ["log", "log/p_day=2026-11-28"] {
+        let report = verified(&objects, folder, Some(&log.trust));
+        assert_eq!(gaps(&report), 0, "{folder}");
+    }
+}
+
+/// More of them than the lists have room for: a doubt is one there as well.
+#[test]
+fn streams_without_their_certificates_are_no_broken_ones_however_many() {
+    let name = |number: u64| {
+        let writer = format!("20261129-prod-{number:032x}");
+        format!("log/p_day=2026-11-29/p_writer={writer}/{:020}.jsonl.zst", 0)
+    };
+    let objects: Objects = (0..1001).map(|it| (name(it), Vec::new())).collect();
+    let report = verified(&objects, "cert", Some(&changed::LOG.trust));
+    assert_eq!(report.streams.len(), 1001);
+    assert!(report.more > 0 && report.faults.is_empty());
+    for stream in &report.streams {
+        assert_eq!((stream.state, stream.hidden), (State::Open, true));
+    }
+    // Faults are, whether there is room for them or not.
+    let report = verified(&objects, "tsa", Some(&changed::LOG.trust));
+    assert!(report.more > 0 && report.faults.len() == 1000);
+    let broken = |it: &&StreamReport| it.state == State::Broken;
+    assert_eq!(report.streams.iter().filter(broken).count(), 1001);
 }
