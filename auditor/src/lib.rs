@@ -9,6 +9,8 @@ mod controls;
 mod diff;
 mod evidence;
 mod export;
+#[cfg(test)]
+mod hiding;
 mod payloads;
 mod place;
 mod progress;

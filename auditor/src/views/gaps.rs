@@ -9,6 +9,9 @@ use rusqlite::OptionalExtension;
 use super::{Cell, Database, FOREVER, Row, Table, load::SegmentName};
 use crate::cli::Failure;
 
+/// Of streams, and of what stands behind such a place in them.
+const HIDDEN: &str = "what is missing may be in a folder that could not be read";
+
 /// A row of `checks`.
 pub(super) struct Check {
     pub(super) name: &'static str,
@@ -87,6 +90,7 @@ impl Writing<'_> {
         let (verdict, detail) = match stream.state {
             State::Broken => ("broken", "the stream cannot be followed to its end"),
             State::Closed => ("closed", "whole"),
+            State::Open if stream.hidden => ("open", HIDDEN),
             State::Open => ("open", "whole so far"),
             State::Recovered => ("recovered", "whole; its process died"),
         };
@@ -132,6 +136,7 @@ impl Writing<'_> {
                 None if stream.state == State::Broken => {
                     ("not_checked", "behind a fault".to_owned())
                 }
+                None if stream.hidden => ("not_checked", HIDDEN.to_owned()),
                 // It came while the log was read.
                 None => continue,
             };
@@ -216,5 +221,50 @@ impl Writing<'_> {
             .query_row([name], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
         Ok(times.map(|(first, last)| (first.unsigned_abs(), last.unsigned_abs())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gatehouse_ledger::verify::Verifier;
+
+    use super::*;
+    use crate::{hiding::Hiding, views::load};
+
+    #[test]
+    fn a_stream_that_ends_at_a_hidden_folder_is_not_called_whole() {
+        let said = |hide: &str| {
+            let log = Hiding::log();
+            log.hide(hide);
+            let loaded = load(&log, Verifier::new(None), None).unwrap();
+            let sql = "SELECT name, verdict, detail FROM checks
+                WHERE name IN ('segment', 'stream') ORDER BY name DESC";
+            let mut statement = loaded.database.connection().prepare(sql).unwrap();
+            let rows = statement.query_map([], |row| {
+                let text = |at| row.get::<_, String>(at);
+                Ok([text(0)?, text(1)?, text(2)?])
+            });
+            let rows: Vec<[String; 3]> = rows.unwrap().map(Result::unwrap).collect();
+            rows
+        };
+        let row =
+            |name: &str, verdict: &str, detail: &str| [name, verdict, detail].map(String::from);
+        let segments = said("").len() - 1;
+        assert!(segments > 1);
+        let with = |stream, segment: [String; 3]| {
+            let mut rows = vec![stream];
+            rows.resize(1 + segments, segment);
+            rows
+        };
+        let whole = with(
+            row("stream", "closed", "whole"),
+            row("segment", "holds", ""),
+        );
+        assert_eq!(said("x"), whole);
+        let hidden = with(
+            row("stream", "open", HIDDEN),
+            row("segment", "not_checked", HIDDEN),
+        );
+        assert_eq!(said("cert"), hidden);
     }
 }
