@@ -101,11 +101,31 @@ impl StagedFile {
         &self.path
     }
 
-    /// Gives it its name, if nobody has taken it meanwhile.
+    /// Gives it its name, if nobody has taken it meanwhile, once what is in it is on the disk.
     pub(crate) fn keep(self) -> Result<(), Failure> {
-        // Unlike a renaming, this replaces nothing; the first name goes with the drop.
-        fs::hard_link(&self.path, &self.out).map_err(read(&self.out))?;
+        let synced = File::open(&self.path).and_then(|file| file.sync_all());
+        synced.map_err(read(&self.out))?;
+        self.place(|from, to| fs::hard_link(from, to))
+            .map_err(read(&self.out))?;
         sync_parent(&self.out)
+    }
+
+    /// Unlike a renaming, a link replaces nothing; the first name goes with the drop.
+    fn place(&self, link: impl FnOnce(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
+        match link(&self.path, &self.out) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+            // Not every file system has links: the name is taken first, so that what is replaced is ours.
+            Err(_) => {
+                File::options()
+                    .write(true)
+                    .create_new(true)
+                    .open(&self.out)?;
+                fs::rename(&self.path, &self.out).inspect_err(|_| {
+                    let _gone = fs::remove_file(&self.out);
+                })
+            }
+        }
     }
 }
 
@@ -156,6 +176,37 @@ mod tests {
             .collect();
         names.sort();
         names
+    }
+
+    /// As on exFAT, and on shares of some servers.
+    #[test]
+    fn a_file_gets_its_name_where_there_are_no_links() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("out");
+        let none = |_: &Path, _: &Path| Err(io::Error::from(io::ErrorKind::PermissionDenied));
+        let staged = |text: &[u8]| {
+            let (staged, mut file) = StagedFile::new(&out).unwrap();
+            file.write_all(text).unwrap();
+            staged
+        };
+        let (first, second) = (staged(b"first"), staged(b"second"));
+        first.place(none).unwrap();
+        drop(first);
+        assert_eq!(fs::read(&out).unwrap(), b"first");
+        let taken = second.place(none).unwrap_err();
+        assert_eq!(taken.kind(), io::ErrorKind::AlreadyExists);
+        drop(second);
+        assert_eq!(
+            (names(dir.path()), fs::read(&out).unwrap()),
+            (vec!["out".to_owned()], b"first".to_vec())
+        );
+        let mode = fs::metadata(&out).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        // What cannot be moved leaves no name without a file.
+        fs::remove_file(&out).unwrap();
+        let lost = staged(b"third");
+        fs::remove_file(lost.path()).unwrap();
+        assert!(lost.place(none).is_err() && names(dir.path()).is_empty());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::{
     collections::HashMap,
     fs::File,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read},
     path::{Path, PathBuf},
 };
 
@@ -18,8 +18,8 @@ use crate::{
 
 /// Keys that are kept at one time.
 const MOST: usize = 8192;
-/// The longest line of a file of keys.
-const LONGEST: usize = 4096;
+/// The longest line of a file of keys, in bytes.
+const LONGEST: u64 = 4096;
 
 /// A session's key, and whose session it is.
 pub(super) struct Key {
@@ -52,14 +52,23 @@ impl<'r> Keys<'r> {
 
     fn read(&mut self, file: &Path) -> Result<(), Failure> {
         let wrong = |error: std::io::Error| Failure::Usage(format!("{}: {error}", file.display()));
-        let lines = BufReader::new(File::open(file).map_err(wrong)?).lines();
-        for (number, line) in (1..).zip(lines) {
-            let line = line.map_err(wrong)?;
-            if line.trim().is_empty() {
+        let mut lines = BufReader::new(File::open(file).map_err(wrong)?);
+        for number in 1u64.. {
+            let mut line = Vec::new();
+            // With its end. Nothing that is longer is read: it may be any file.
+            let read = (&mut lines)
+                .take(LONGEST + 1)
+                .read_until(b'\n', &mut line)
+                .map_err(wrong)?;
+            if read == 0 {
+                break;
+            }
+            let is_whole = line.ends_with(b"\n") || line.len() as u64 <= LONGEST;
+            if is_whole && line.trim_ascii().is_empty() {
                 continue;
             }
-            let given = (line.len() <= LONGEST)
-                .then(|| serde_json::from_str(&line).ok())
+            let given = is_whole
+                .then(|| serde_json::from_slice(&line).ok())
                 .flatten();
             // What stands in the line is a secret.
             let odd = || Failure::Usage(format!("{}: line {number} is no key", file.display()));
@@ -105,5 +114,58 @@ impl<'r> Keys<'r> {
             self.put(key).ok_or_else(odd)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &[u8]) -> Result<usize, String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let recording = Recording {
+            record: None,
+            name: None,
+            purpose: None,
+        };
+        match Keys::open(file.path(), &recording) {
+            Ok(keys) => Ok(keys.known.len()),
+            Err(Failure::Usage(why)) => Err(why),
+            Err(_) => Err("another failure".into()),
+        }
+    }
+
+    #[test]
+    fn a_line_is_read_up_to_its_limit() {
+        let keys = gatehouse_envelope::keys::SessionKeys::new(
+            &gatehouse_envelope::secret::Secret::new([7; 32]),
+        );
+        let grant = keys.payload().grant();
+        let line = serde_json::json!({
+            "session": "s_a", "tenant": "t", "kid": keys.kid(), "key": grant.expose(),
+        })
+        .to_string();
+        let longest = usize::try_from(LONGEST).unwrap();
+        let padded = |length: usize| format!("{line:<length$}");
+        for good in [
+            line.clone(),
+            format!("\n \r\n{line}\r\n\n"),
+            padded(longest),
+            format!("{}\n{line}\n", padded(longest)),
+        ] {
+            assert_eq!(read(good.as_bytes()), Ok(1));
+        }
+        for (bad, number) in [
+            (padded(longest + 1), 1),
+            (format!("\n{}\n", padded(longest + 1)), 2),
+            (" ".repeat(longest + 1), 1),
+            ("x".repeat(1 << 20), 1),
+        ] {
+            let why = read(bad.as_bytes()).unwrap_err();
+            assert!(why.ends_with(&format!("line {number} is no key")), "{why}");
+        }
+        assert!(read(b"\xff\n").is_err());
+        assert_eq!(read(b""), Ok(0));
     }
 }
