@@ -47,11 +47,12 @@ static BUILT_IN: LazyLock<Result<Arc<Automaton>, EngineError>> =
     LazyLock::new(|| Automaton::new(&rules::built_in()).map(Arc::new));
 
 /// What finds besides rules of the automaton.
-pub(crate) const OTHER_SOURCES: [&str; 7] = [
+pub(crate) const OTHER_SOURCES: [&str; 8] = [
     "address",
     crate::columns::RULE,
     "dictionary",
     "field",
+    crate::manifest::RULE,
     "model",
     "name",
     "policy-field",

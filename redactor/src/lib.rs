@@ -18,6 +18,7 @@ pub mod json;
 mod key;
 mod known;
 mod label;
+mod manifest;
 mod mention;
 #[cfg(feature = "model")]
 pub mod model;

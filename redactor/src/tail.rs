@@ -93,16 +93,19 @@ fn block(rest: &str) -> Option<usize> {
 /// if it is not quoted.
 pub(crate) fn value(rest: &str, at: usize, plain: usize) -> Extent {
     let bytes = rest.as_bytes();
+    let wrapped = wrapper(bytes);
+    let bytes = bytes.get(wrapped..).unwrap_or_default();
     let quote = match (bytes.first(), bytes.get(1)) {
         (Some(b'\\'), Some(q @ (b'"' | b'\''))) => Some(Quote::Escaped(*q)),
         (Some(q @ (b'"' | b'\'' | b'`')), _) => Some(Quote::Plain(*q)),
         _ => None,
     };
-    let opening = match quote {
+    let marks = match quote {
         Some(Quote::Escaped(_)) => 2,
         Some(Quote::Plain(_)) => 1,
         None => 0,
     };
+    let opening = wrapped + marks;
     let inner = rest.get(opening..).unwrap_or_default();
     let length = match quote {
         Some(quote) => closing(inner, quote),
@@ -114,16 +117,66 @@ pub(crate) fn value(rest: &str, at: usize, plain: usize) -> Extent {
         None => trimmed(inner.as_bytes(), inner.len()),
     };
     let stop = start + length.unwrap_or(open_end);
-    let end = if length.is_some() {
-        stop + opening
-    } else {
-        stop
-    };
+    let end = if length.is_some() { stop + marks } else { stop };
     Extent {
         end,
         value: (start, stop),
         quote,
         open: length.is_none(),
+    }
+}
+
+/// What programs write between a name and the quotes of its value: prefixes of strings, and what
+/// turns them into another type.
+const WRAPPERS: &[&[u8]] = &[
+    b"b",
+    b"r",
+    b"u",
+    b"@",
+    b"[]byte(",
+    b"Buffer.from(",
+    b"Just(",
+    b"Ok(",
+    b"Secret(",
+    b"Secret::new(",
+    b"SecretStr(",
+    b"SecretString::from(",
+    b"SecretString::new(",
+    b"SecureString(",
+    b"Some(",
+    b"String(",
+    b"String::from(",
+    b"aws.String(",
+    b"b64decode(",
+    b"bytes(",
+    b"new String(",
+    b"pulumi.String(",
+    b"str(",
+    b"string(",
+];
+
+/// The length of a wrapper with a quote behind it.
+fn wrapper(bytes: &[u8]) -> usize {
+    const LONGEST: usize = 24;
+    let first = |b: &u8| b"@BJOS[abnprsu".contains(b);
+    if !bytes.first().is_some_and(first) {
+        return 0;
+    }
+    let named = |b: &&u8| b.is_ascii_alphanumeric() || b"[]:._@ ".contains(b);
+    let quoted = |at: usize| matches!(bytes.get(at), Some(b'"' | b'\'' | b'`' | b'\\'));
+    let length = match quoted(1) {
+        true => 1,
+        false => {
+            let name = bytes.iter().take(LONGEST).take_while(named).count();
+            let opened = name > 0 && bytes.get(name) == Some(&b'(') && quoted(name + 1);
+            if opened { name + 1 } else { 0 }
+        }
+    };
+    let own = bytes.get(..length).unwrap_or_default();
+    if length > 0 && WRAPPERS.contains(&own) {
+        length
+    } else {
+        0
     }
 }
 
@@ -171,6 +224,13 @@ fn bare(inner: &str, plain: usize) -> Option<usize> {
             b'\'' if !next.is_some_and(u8::is_ascii_alphanumeric) => {
                 return next.map(|_| trimmed(bytes, at));
             }
+            b'&' if next.is_some_and(u8::is_ascii_alphabetic) => {
+                match begins_pair(bytes.get(at + 1..).unwrap_or_default()) {
+                    Some(true) => return Some(trimmed(bytes, at)),
+                    Some(false) => {}
+                    None => return None,
+                }
+            }
             b',' | b';' | b'&' => match next {
                 None => return None,
                 Some(b) if b.is_ascii_alphabetic() || b.is_ascii_whitespace() || *b == b'"' => {
@@ -185,6 +245,21 @@ fn bare(inner: &str, plain: usize) -> Option<usize> {
         }
     }
     None
+}
+
+/// Longer names no parameter has.
+const NAME: usize = 32;
+
+/// Whether the name of a parameter or of an entity stands behind `&`; nothing if that is not clear
+/// yet.
+fn begins_pair(rest: &[u8]) -> Option<bool> {
+    let part = |b: &&u8| b.is_ascii_alphanumeric() || b"_-.[]%".contains(b);
+    let length = rest.iter().take(NAME).take_while(part).count();
+    match rest.get(length) {
+        Some(b) => Some(matches!(b, b'=' | b';')),
+        None if length == NAME => Some(false),
+        None => None,
+    }
 }
 
 /// Whether a byte may end a value without quotes, or open or close a bracket in it.
@@ -220,6 +295,11 @@ mod tests {
         assert_eq!(read_value(r#"\"a\\\"b\","#), (r#"a\\\"b"#, false));
         assert_eq!(read_value("hunter2. Then"), ("hunter2", false));
         assert_eq!(read_value("p(a)ss) x"), ("p(a)ss", false));
+        assert_eq!(read_value("ab&c9 x"), ("ab&c9", false));
+        assert_eq!(read_value("ab&c9=x"), ("ab", false));
+        assert_eq!(read_value("[]byte(\"abc\")"), ("abc", false));
+        assert_eq!(read_value("Some(\\\"abc\\\")"), ("abc", false));
+        assert_eq!(read_value("b'abc'"), ("abc", false));
         assert_eq!(read_value("abc"), ("abc", true));
         assert_eq!(read_value("\"abc"), ("abc", true));
     }

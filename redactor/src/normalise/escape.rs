@@ -10,6 +10,12 @@ const LONGEST: usize = 28;
 const MOST_SLASHES: usize = 8;
 /// Lines of quoted-printable text that go on are at least this long.
 const SOFT_LINE: usize = 60;
+/// The shortest run of base64 whose padding is told from a soft break.
+const BASE64: usize = 20;
+/// How much of a token beside an escape is looked at, in bytes.
+const TOKEN: usize = 64;
+/// How much behind a soft break or an escaped mark decides about it, with what it is written as.
+const BEHIND: usize = TOKEN + 8;
 
 /// Whether ASCII text may hold an escape at all.
 pub(super) fn possible(text: &[u8]) -> bool {
@@ -75,7 +81,25 @@ pub(crate) fn cut_off(text: &str) -> usize {
         .find_map(|end| text.strip_suffix(end))
         .map(str::len);
     let cut = soft.or(first.map(|at| run + at)).unwrap_or(text.len());
-    cut.min(super::sequence::cut_off(text))
+    cut.min(undecided(text)).min(super::sequence::cut_off(text))
+}
+
+/// Where an escape of quoted-printable text stands that what follows decides about, if the text
+/// ends before it does; the text's length if there is none.
+fn undecided(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let from = bytes.len().saturating_sub(BEHIND);
+    let near = bytes.get(from..).unwrap_or_default();
+    let Some(first) = memchr::memchr(b'=', near) else {
+        return bytes.len();
+    };
+    let open = |at: &usize| match near.get(*at..).unwrap_or_default() {
+        [b'=', b'\n', rest @ ..] | [b'=', b'\r', b'\n', rest @ ..] => !rest.contains(&b'\n'),
+        [b'=', b'2' | b'5', rest @ ..] => rest.iter().all(|b| is_part(*b)),
+        _ => false,
+    };
+    let found = (first..near.len()).find(open);
+    found.map_or(bytes.len(), |at| from + at)
 }
 
 fn hex(bytes: Option<&[u8]>) -> Option<u32> {
@@ -89,26 +113,92 @@ fn percent(text: &str) -> Option<(char, usize)> {
 }
 
 /// What cannot be an assignment: `=40` inside a word (a mail address), `=3D` (no value of a
-/// parameter begins so but by chance), a character of several bytes, and a
-/// break behind a long line, which stands for nothing (a joiner that is dropped).
+/// parameter begins so but by chance), the marks of an address whose `@` is written so, a
+/// character of several bytes, and a soft break, which stands for nothing (a joiner that is
+/// dropped).
 fn quoted_printable(before: &str, text: &str) -> Option<(char, usize)> {
-    if text.starts_with("=\r\n") || text.starts_with("=\n") {
-        let line = before.bytes().rev().take(SOFT_LINE);
-        let soft = line.clone().count() == SOFT_LINE && !line.clone().any(|b| b == b'\n');
-        let length = if text.starts_with("=\n") { 2 } else { 3 };
-        return soft.then_some(('\u{2060}', length));
+    let broken = ["=\n", "=\r\n"]
+        .into_iter()
+        .find(|end| text.starts_with(end));
+    if let Some(end) = broken {
+        let rest = text.get(end.len()..)?;
+        return is_soft(before, rest).then_some(('\u{2060}', end.len()));
     }
     let (character, length) = octets(text, b'=')?;
-    let inside = before
-        .bytes()
-        .next_back()
-        .is_some_and(|b| b.is_ascii_alphanumeric())
-        && text
-            .as_bytes()
-            .get(length)
-            .is_some_and(u8::is_ascii_alphabetic);
-    let opened = !character.is_ascii() || (character == '@' && inside) || text.starts_with("=3D");
+    let before_it = before.bytes().next_back();
+    let behind = text.as_bytes().get(length);
+    let inside = before_it.is_some_and(|b| b.is_ascii_alphanumeric())
+        && behind.is_some_and(u8::is_ascii_alphabetic);
+    let mark = matches!(character, '-' | '.' | '_' | '+') && is_of_address(before, text);
+    let opened =
+        !character.is_ascii() || (character == '@' && inside) || text.starts_with("=3D") || mark;
     opened.then_some((character, length))
+}
+
+/// Whether a line that ends with `=` goes on in the next: it is as long as such lines are, or it
+/// breaks inside of a number or an address. What pads base64 ends it.
+fn is_soft(before: &str, rest: &str) -> bool {
+    let line = before.bytes().rev().take(SOFT_LINE);
+    if line.clone().count() == SOFT_LINE && !line.clone().any(|b| b == b'\n') {
+        return !is_padding(before, rest);
+    }
+    let digit = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_digit());
+    let mut next = rest.bytes();
+    let first = next.next();
+    let number = digit(first) || (matches!(first, Some(b' ' | b'-')) && digit(next.next()));
+    let (own, rest) = (token_before(before), token_of(rest));
+    let within = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_alphanumeric());
+    let apart = own.contains('=') || rest.contains('=');
+    let address = own.contains('@') != rest.contains('@')
+        && !apart
+        && within(own.bytes().next_back())
+        && within(rest.bytes().next());
+    (digit(before.bytes().next_back()) && number) || address
+}
+
+/// Whether the `=` behind a text pads base64: the one before it does, or the run is as long as
+/// padding makes it and an assignment or nothing follows.
+fn is_padding(before: &str, rest: &str) -> bool {
+    if before.ends_with('=') {
+        return true;
+    }
+    let part = |b: &u8| b.is_ascii_alphanumeric() || b"+/-_".contains(b);
+    let run = before.bytes().rev().take_while(part).count() + 1;
+    let named = |b: u8| b.is_ascii_alphanumeric() || b"_.-".contains(&b);
+    let name = rest.bytes().take(TOKEN).take_while(|b| named(*b)).count();
+    let behind = rest.get(name..).unwrap_or_default();
+    let behind = behind.strip_prefix(' ').unwrap_or(behind);
+    let escaped = hex(behind.as_bytes().get(1..3)).is_some() || behind.starts_with("=\n");
+    let assigned = name > 0 && behind.starts_with(['=', ':']) && !escaped;
+    run >= BASE64 && run % 4 == 0 && (assigned || rest.is_empty())
+}
+
+/// Whether a mark stands in a token with an `@` that is escaped too.
+fn is_of_address(before: &str, text: &str) -> bool {
+    let at = |token: &str| token.contains("=40") || token.contains('@');
+    at(token_of(text)) || at(token_before(before))
+}
+
+/// What a token may hold that quoted-printable text writes.
+fn is_part(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"=._+-@".contains(&byte)
+}
+
+fn token_of(text: &str) -> &str {
+    let most = text.floor_char_boundary(TOKEN);
+    let near = text.get(..most).unwrap_or(text);
+    let length = near.bytes().position(|b| !is_part(b));
+    near.get(..length.unwrap_or(near.len())).unwrap_or_default()
+}
+
+fn token_before(text: &str) -> &str {
+    let from = text.ceil_char_boundary(text.len().saturating_sub(TOKEN));
+    let near = text.get(from..).unwrap_or_default();
+    let start = near
+        .bytes()
+        .rposition(|b| !is_part(b))
+        .map_or(0, |at| at + 1);
+    near.get(start..).unwrap_or_default()
 }
 
 /// One character as UTF-8 bytes, each written as a mark and two hex digits.

@@ -217,6 +217,14 @@ mod tests {
             ("{\\u0022k\\u0022:\\\\u0027v", "{\\\"k\\\":\\'v"),
             ("\\x22a\\u005cb\\u003Ec", "\\\"a\\\\b>c"),
             ("t=3Dghp, x=30", "t=ghp, x=30"),
+            (
+                "ana=2Drey=2E7=40mail=2Eorg, x=2D",
+                "ana-rey.7@mail.org, x=2D",
+            ),
+            ("4111 11=\n11 1111", "4111 1111 1111"),
+            ("ana.re=\ny@mail.org", "ana.rey@mail.org"),
+            ("A=\nB=1", "A=\nB=1"),
+            ("KEY=abcd==\nDEBUG=false", "KEY=abcd==\nDEBUG=false"),
             ("a\u{1b}[01;31mb\u{1b}[mc", "abc"),
             ("a\\x1b[32mb\\\\u001b[0m", "ab"),
         ] {

@@ -4,6 +4,7 @@
 //! pass, so that they cannot disagree.
 
 mod field;
+mod forms;
 mod hidden;
 mod memo;
 #[cfg(test)]
@@ -12,7 +13,6 @@ mod tests;
 use std::rc::Rc;
 
 use self::memo::{Memo, Reading};
-use crate::columns;
 use crate::engine::Engine;
 use crate::finding::{Finding, Open, ScanError};
 use crate::key::Key;
@@ -97,6 +97,7 @@ impl Search<'_, '_> {
         self.words(text, &mut sink);
         self.people(text, &mut sink);
         self.columns(text, &mut sink);
+        self.manifests(text, &mut sink);
         self.field(text, &mut sink);
         self.keyed(text, &mut sink)?;
         self.cell(text, &mut sink);
@@ -211,17 +212,6 @@ impl Search<'_, '_> {
             };
             (hit, rule)
         }));
-    }
-
-    /// Cells of tables. An encoded run that holds one is found by what else is in it.
-    fn columns(&self, text: &str, sink: &mut Sink) {
-        if self.depth > 0 {
-            return;
-        }
-        let found = columns::find(text);
-        sink.settled = sink.settled.min(found.settled);
-        let hits = found.hits.into_iter();
-        sink.hits.extend(hits.map(|hit| (hit, columns::RULE)));
     }
 
     fn words(&self, text: &str, sink: &mut Sink) {

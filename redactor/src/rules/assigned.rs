@@ -25,7 +25,7 @@ macro_rules! assigned {
 pub(super) use assigned;
 
 const PASSWORDS: &str = assigned!(
-    r"(?:admin|app|client|db|ftp|http|ldap|my|mysql|pg|postgres|redis|root|service|smtp|ssh|svc|user|web)?(?:pass[_-]?(?:word|wd|phrase|code)|p(?:as|ss|ass)?w(?:o?r)?d|pas?s?w(?:o?r)?d|pssword|pasword|passwort|passw|pass|pwd|pw|pswd|psw|kennwort|kodewort|contrase(?:n|\xC3\xB1)a|clave|has(?:l|\xC5\x82)o|senha|mot[ _]de[ _]passe|wachtwoord|l(?:o|\xC3\xB6)senord|adgangskode|heslo|jelsz(?:o|\xC3\xB3)|\xD0\xBF\xD0\xB0\xD1\x80\xD0\xBE\xD0\xBB\xD1\x8C|\xE5\xAF\x86\xE7\xA0\x81)"
+    r"(?:admin|app|client|db|ftp|http|ldap|my|mysql|pg|postgres|redis|root|service|smtp|ssh|svc|user|web)?(?:pass[_-]?(?:word|wd|phrase|code)|p(?:as|ss|ass)?w(?:o?r)?d|pas?s?w(?:o?r)?d|(?:wpa[23]?_?)?psk|pssword|pasword|passwort|passw|pass|pwd|pw|pswd|psw|kennwort|kodewort|contrase(?:n|\xC3\xB1)a|clave|has(?:l|\xC5\x82)o|senha|mot[ _]de[ _]passe|wachtwoord|l(?:o|\xC3\xB6)senord|adgangskode|heslo|jelsz(?:o|\xC3\xB3)|\xD0\xBF\xD0\xB0\xD1\x80\xD0\xBE\xD0\xBB\xD1\x8C|\xE5\xAF\x86\xE7\xA0\x81)"
 );
 const TOKENS: &str = assigned!(
     r"(?:activation|api|access|account|app|auth|authentication|any|client|consumer|deploy|encryption|license|master|private|public|secret|service|session|secret|shared|sign(?:ing)?|storage|subscription|webhook)[ _.-]?(?:access[ _.-]?)?(?:key|secret|token|pass)|secret|token|credentials?|auth|bearer|session(?:id)?|cookie|sid|jwt|dsn|(?:amz|goog)-signature|sig|nonce|otp"

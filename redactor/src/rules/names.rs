@@ -116,6 +116,7 @@ const PASSWORD_KEYS: &[&str] = &[
     "pass",
     "pw",
     "pswd",
+    "psk",
     "psw",
     "pssword",
     "pasword",

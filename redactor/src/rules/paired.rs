@@ -17,11 +17,15 @@ const PREFIX: usize = 16;
 const VALUE: &str = r#"(?i)values?(?:\\?["'`])?[ \t]{0,4}(?:=>|[:=>])[ \t]{0,4}"#;
 const FLAG: &str = r"--(?:[a-z]{1,9}-)?value[ =]{1,2}";
 
+/// What a variable of Terraform is if nobody sets it.
+const DEFAULT: &str = r"default[ \t]{0,8}=[ \t]{0,4}";
+
 pub(super) fn rules() -> Vec<Rule> {
     let any = (Left::Any, Tail::Value);
     let token = (Left::Token, Tail::Value);
     vec![
         checked("paired-value", Label::PASSWORD, VALUE, any, paired),
+        checked("paired-default", Label::PASSWORD, DEFAULT, token, default),
         checked("paired-flag", Label::PASSWORD, FLAG, token, flagged),
     ]
 }
@@ -54,6 +58,23 @@ fn paired(candidate: &Candidate<'_>) -> Option<Hit> {
         }
     }
     None
+}
+
+/// `variable "db_password" { default = "…" }`: the block has the name.
+fn default(candidate: &Candidate<'_>) -> Option<Hit> {
+    candidate.quote?;
+    let before = window(candidate.text, candidate.start);
+    let (_, block) = before.rsplit_once("variable ")?;
+    let (name, inside) = block.split_once('{')?;
+    let name = name.trim().trim_matches(['"', '\'', '\\']);
+    let closed = inside.matches('}').count() > inside.matches('{').count();
+    let whole = name
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+    if closed || !whole {
+        return None;
+    }
+    judged(candidate, name)
 }
 
 fn flagged(candidate: &Candidate<'_>) -> Option<Hit> {
@@ -151,6 +172,17 @@ mod tests {
             "DATE_OF_BIRTH",
             &["1990-01-02"],
         );
+    }
+
+    #[test]
+    fn defaults_of_variables() {
+        found(
+            "variable \"db_password\" {\n  type = string\n  default = \"hunter2x9\"\n}",
+            "PASSWORD",
+            &["hunter2x9"],
+        );
+        nothing("variable \"db_password\" {}\nvariable \"mode\" { default = \"hunter2x9\" }");
+        nothing("variable \"db_password\" { default = var.other }");
     }
 
     #[test]

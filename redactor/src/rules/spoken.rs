@@ -6,8 +6,7 @@ use crate::rule::{Candidate, Hit, Left, Rule, Tail};
 use super::{Worth, checked};
 
 const TOLD: &str = r"(?i)(?:password|passcode|passphrase|pass phrase|pin|pin code|passwort|kennwort|contrase(?:n|\xC3\xB1)a|has(?:l|\xC5\x82)o|mot de passe|senha|wachtwoord)(?: (?:[a-z0-9_.@'-]|[\xC3-\xD4][\x80-\xBF]){1,24}){0,5}(?: (?:is|was|are|to|ist|lautet|es|est|to jest|now)){1,2}[ :]{1,3}";
-const TOKEN: &str =
-    r"(?i)(?:token|secret|key|api key|access key)(?: [a-z0-9_.@'-]{1,24}){0,4} (?:is|was)[ :]{1,3}";
+const TOKEN: &str = r"(?i)(?:token|secret|key|api key|access key)(?: [a-z0-9_.,@'-]{1,24}){0,7} (?:is|was)[ :]{1,3}";
 const WITH: &str = r"(?i)(?:with|using|use|and|the|new|old|temporary|your)(?: the)? (?:password|passcode|passphrase|pin)[ :]{1,2}";
 
 /// `PIN code: 4921`, `card pin = 4921`.
@@ -129,6 +128,16 @@ fn token(candidate: &Candidate<'_>) -> Option<Hit> {
 #[cfg(test)]
 mod tests {
     use crate::rules::testing::{found, nothing};
+
+    #[test]
+    fn keys_behind_a_clause() {
+        let key = ["gmUGWxjPO1HZTeze0xFM", "IDQU8SyMtumvHl"].concat();
+        found(
+            &format!("I made a token today, the new one is {key}"),
+            "API_KEY",
+            &[&key],
+        );
+    }
 
     #[test]
     fn codes_of_cards() {
