@@ -24,6 +24,8 @@ pub(super) enum Lead {
     Word,
     /// A verb of speech, whose subject follows.
     Said,
+    /// The end of a letter, on the line before.
+    Closing,
 }
 
 impl Lead {
@@ -48,6 +50,21 @@ impl Lead {
         if told && NAMES.iter().any(|name| named.ends_with(name)) {
             return Lead::Field;
         }
+        if marks.contains('\n') && is_closing(word) {
+            return Lead::Closing;
+        }
+        // `Dictated by: …`
+        let verb = (word == "by" && marks.starts_with(':')).then(|| last_word(named));
+        if verb.is_some_and(|at| named.get(at..).is_some_and(is_signing)) {
+            return Lead::Field;
+        }
+        let declares = matches!(
+            word,
+            "class" | "struct" | "enum" | "interface" | "extends" | "implements" | "namespace"
+        );
+        if declares && marks == " " {
+            return Lead::Code;
+        }
         let kinds = match word.bytes().any(|b| matches!(b, b'_' | b'-')) {
             true => kind(&word.replace(['_', '-'], "")),
             false => kind(word),
@@ -68,6 +85,66 @@ impl Lead {
             _ => Lead::Nothing,
         }
     }
+}
+
+/// How letters end.
+const CLOSINGS: &[&str] = &[
+    "atenciosamente",
+    "atentamente",
+    "best",
+    "cheers",
+    "cordialement",
+    "cordially",
+    "cumprimentos",
+    "faithfully",
+    "groet",
+    "groeten",
+    "gruß",
+    "gruss",
+    "grüße",
+    "grüßen",
+    "grüssen",
+    "hilsen",
+    "hälsning",
+    "hälsningar",
+    "pozdravem",
+    "pozdravom",
+    "pozdrowieniami",
+    "poważaniem",
+    "regards",
+    "respectfully",
+    "saludos",
+    "saluti",
+    "saygılarımla",
+    "sincerely",
+    "terveisin",
+    "truly",
+    "wishes",
+    "yours",
+    "повагою",
+    "уважением",
+];
+
+fn is_closing(word: &str) -> bool {
+    let first = |b: u8| b >= 0x80 || b"abcfghprstwy".contains(&(b | 0x20));
+    word.bytes().next().is_some_and(first) && CLOSINGS.contains(&word.to_lowercase().as_str())
+}
+
+/// What people do to a paper by their own hand.
+fn is_signing(verb: &str) -> bool {
+    const VERBS: &[&str] = &[
+        "attested",
+        "authored",
+        "dictated",
+        "examined",
+        "interpreted",
+        "referred",
+        "signed",
+        "transcribed",
+        "witnessed",
+        "written",
+    ];
+    VERBS.iter().any(|known| known.eq_ignore_ascii_case(verb))
 }
 
 /// Whether the last word is a verb of speech, or the small one behind such a verb: `kazao je`.

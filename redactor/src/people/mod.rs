@@ -6,6 +6,7 @@
 //! ahead than a name is long, so that streams settle.
 
 mod address;
+mod brands;
 mod capital;
 mod foreign;
 mod forms;
@@ -13,10 +14,12 @@ mod han;
 mod han_address;
 mod lead;
 mod lists;
+mod loud;
 mod plain;
 mod reader;
 mod small;
 mod told;
+mod turned;
 mod uncased;
 mod verbs;
 mod words;

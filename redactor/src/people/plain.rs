@@ -2,6 +2,7 @@
 
 use super::Found;
 use super::address;
+use super::brands;
 use super::capital::{capitals, next_capital};
 use super::forms::{inflected, known, slavic_surname};
 use super::lead::{Lead, is_code};
@@ -41,12 +42,18 @@ fn name(start: usize, reader: &mut Reader<'_>, found: &mut Found) -> usize {
     reader.cut = false;
     let begin = behind_particles(text, start);
     let outcome = reader.name(begin, start);
+    if outcome.is_some() {
+        // A brand may go on where the name ends.
+        let _ = reader.byte(begin + brands::LONGEST);
+    }
     if reader.cut {
         found.settled = found.settled.min(begin);
     }
     match outcome {
         Some(name) => {
-            found.person(begin, name.end, name.score);
+            if let Some(end) = brands::without(text, begin, name.end) {
+                found.person(begin, end, name.score);
+            }
             name.end
         }
         None => reader.word(start).map_or(start, |word| word.end),
@@ -108,6 +115,9 @@ impl<'t> Reader<'t> {
         if lead == Lead::Code {
             return None;
         }
+        if first.shouts() {
+            return self.shouted(start, first, lead);
+        }
         if !first.well_cased() {
             return self.glued(first);
         }
@@ -129,6 +139,11 @@ impl<'t> Reader<'t> {
         }
         if matches!(lead, Lead::Title | Lead::Field) {
             return self.led(first, lead);
+        }
+        if lead == Lead::Closing
+            && let Some(name) = self.closing(first)
+        {
+            return Some(name);
         }
         if initial {
             return self.behind_initial(start, first);
@@ -196,7 +211,25 @@ impl<'t> Reader<'t> {
         }
         let first = self.dotted(first);
         let (end, _) = self.tail(first, true);
-        self.ends(end).then_some(Name { end, score: 86 })
+        let end = self.second_surname(first, end);
+        // `applicant = Applicant {`
+        let code = self.byte(end) == Some(b' ') && self.byte(end + 1) == Some(b'{');
+        (!code && self.ends(end)).then_some(Name { end, score: 86 })
+    }
+
+    /// `Consuelo Etxeberria Galdós.`: a second surname that nobody listed, where a mark ends it.
+    fn second_surname(&mut self, first: Word<'t>, end: usize) -> usize {
+        if end == first.end || self.byte(end) != Some(b' ') {
+            return end;
+        }
+        let Some(word) = self.word(end + 1) else {
+            return end;
+        };
+        let capital = word.text.starts_with(char::is_uppercase) && word.well_cased();
+        let fits = capital && word.kind == Kind::default() && is_longer(word.text, 3);
+        let next = self.byte(word.end);
+        let ended = next.is_none_or(|b| b",;.)\"\n|<".contains(&b));
+        if fits && ended { word.end } else { end }
     }
 
     /// `Given Surname`, `Given I. de la Surname`.
@@ -206,6 +239,12 @@ impl<'t> Reader<'t> {
         let inside = inside_sentence(self.text, start);
         let unknown = !first.shouts() && (!word || (inside && !first.kind.is(Kind::PLACE)));
         let (end, known) = self.tail(first, unknown);
+        if end == first.end
+            && !word
+            && let Some(name) = self.surname_shouts(first)
+        {
+            return Some(name);
+        }
         if end == first.end {
             return word.then(|| self.cell(start, first)).flatten();
         }
@@ -281,62 +320,6 @@ impl<'t> Reader<'t> {
         let surname = known && kind(last).is(Kind::SURNAME);
         (surname && end > dotted.end && !sentence && self.ends(end))
             .then_some(Name { end, score: 74 })
-    }
-
-    /// `Surname, Given I.`
-    fn reversed(&mut self, start: usize, first: Word<'t>) -> Option<Name> {
-        let mut last = first;
-        let particle = first.kind.is(Kind::PARTICLE);
-        if particle {
-            last = self
-                .next_word(first.end)
-                .filter(|word| word.kind.is(Kind::SURNAME))?;
-        }
-        // `Price, Mark (MRN`: common words, so something has to say that a name begins.
-        let before = self
-            .text
-            .get(..start)
-            .unwrap_or_default()
-            .trim_end_matches(' ');
-        let opened = || {
-            start == 0
-                || before.ends_with(['"', '\'', '\n', '>', '|', ';', ':'])
-                || !matches!(Lead::before(self.text, start), Lead::Nothing)
-        };
-        let common = last.kind.is(Kind::COMMON) || last.kind.is(Kind::WORD);
-        let surname = last.kind.is(Kind::SURNAME);
-        let opened = surname && opened();
-        if !(surname && (!common || particle || opened))
-            || self.byte(last.end) != Some(b',')
-            || self.byte(last.end + 1) != Some(b' ')
-        {
-            return None;
-        }
-        let given = self.word(last.end + 2)?;
-        let capital = given.text.starts_with(char::is_uppercase);
-        let lone_word = given.kind.is(Kind::WORD) && last.kind.is(Kind::GIVEN) && !opened;
-        if !capital
-            || !given.kind.is(Kind::GIVEN)
-            || lone_word
-            || given.kind.is(Kind::STOP) && !given.kind.is(Kind::WORD)
-        {
-            return None;
-        }
-        let mut end = given.end;
-        if self.byte(end) == Some(b' ')
-            && let Some(initial) = self.word(end + 1)
-            && initial.is_initial()
-            && self.byte(initial.end) == Some(b'.')
-        {
-            end = initial.end + 1;
-        }
-        // `Angelo, Melissa, Brian`: given names in a row, each a name of its own.
-        let more = self.text.get(end..).is_some_and(|rest| {
-            let joints = [",", " and ", " & ", " und ", " et ", " y ", " e ", " i "];
-            joints.iter().any(|joint| rest.starts_with(joint))
-        });
-        let row = more && last.kind.is(Kind::GIVEN);
-        (!row && self.ends(end)).then_some(Name { end, score: 79 })
     }
 
     /// A given name alone, in a sentence.

@@ -7,6 +7,17 @@ fn person(text: &str, names: &[&str]) {
 }
 
 #[test]
+fn who_signs() {
+    person(
+        "Yours sincerely,\nOttilie Zwetschkenbaum\nHead of x",
+        &["Ottilie Zwetschkenbaum"],
+    );
+    person("Dictated by: Yevgenia Lobanova, MD", &["Yevgenia Lobanova"]);
+    nothing("Kind regards,\nThe Support Team\n");
+    nothing("best,\nAcme Robotics is");
+}
+
+#[test]
 fn known_names_in_sentences() {
     person("Please ask Hannah Lindqvist for it.", &["Hannah Lindqvist"]);
     person("with Kwame de la Cruz today", &["Kwame de la Cruz"]);

@@ -10,9 +10,9 @@ pan pani panu panem pana panow panstwo pp ks mgr inz mec
 pane panna panove slecna gospodin gospodja gospoda gospa gospod gospodja gdin gdja dna
 dl dna dlui domnul doamna
 ur uram asszony kisasszony
-dhr mevrouw meneer mevr mw dhr
+dhr mevrouw meneer mevr mw heer
 herra rouva neiti
-bay bayan sayin
+bay bayan sayin sayın
 господин госпожа г-н г-жа гн гжа мистер миссис товарищ доктор профессор пан пані г-ца господине госпожо
 κος κα κυριος κυρια κυριε
 officer detective sergeant captain lieutenant colonel   inspector   senator
@@ -43,6 +43,10 @@ fornamn efternamn fornavn etternavn efternavn etunimi sukunimi
 имя ім'я прізвище побатькові
 ονομα επωνυμο ονοματεπωνυμο
 patient pt attending_physician
+paciente pacient pacienta pacientka pacjent pacjentka paziente patientin pasient potilas
+sachbearbeiter sachbearbeiterin handlaggare behandler kontaktperson contactpersoon intesataria
+supervisor teamlead linemanager caseworker claimant respondent appellant petitioner decedent testator
+dictatedby transcribedby orderingphysician orderingprovider referringphysician collectedby verifiedby
 ";
 
 pub(super) const LABELS: &str = "
@@ -71,6 +75,8 @@ gentile egregio ciao
 szanowny szanowna drogi droga
 kunde klient klientka klientowi
 kedves tisztelt
+grussen grusses groet groeten halsningar halsning hilsen pozdravem powazaniem saluti cumprimentos hyva
+yours faithfully truly respectfully
 beste geachte hoi
 hej kara kare kaere
 уважаемый уважаемая дорогой дорогая шановний шановна клиентът клиентката клиент клиентка пациент пациентка притежателят
@@ -110,7 +116,7 @@ august bauer baum berge blume boden brand bruder buch bucher burg burger chance 
 gold gott graf grund hande hauser herbst herzog januar kase kern kinder konig kopf kosten kraft lampe land lange laster linde
 mai mangel mann masse meister messer park prinz ritter rohr rose salz schiff schuler schutz sieg stahl stein stern strom tur
 vogel volk wahl ware weise wiese winter wolf
-philippine philippines kolmogorov lyapunov chebyshev nesterov kalashnikov molotov saratov casanova villanova
+nebraska alaska philippine philippines kolmogorov lyapunov chebyshev nesterov kalashnikov molotov saratov casanova villanova
 ";
 
 pub(super) const STOPS: &str = "
@@ -119,7 +125,7 @@ terrace trail crescent close circle strasse str platz weg allee gasse rue place 
 piazza viale corso ulica aleja plac osiedle katu tie gatan vagen vej gade straat laan plein utca ut ter
 university college school academy institute institut hospital clinic center centre church cathedral museum library
 theater theatre stadium airport station hotel  garden gardens bridge tower  house building castle palace
-island islands lake river mountain mount valley beach bay city town village county state province district region
+island islands lake river mountain mount mont valley beach bay city town village county state province district region
  south east  northern southern eastern western central upper lower new old great
 inc incorporated corp corporation co company llc ltd limited plc gmbh ag kg ohg sa sas sarl srl spa bv nv ab oy as aps
 kft zrt sp zoo holding holdings group partners associates bank insurance capital ventures foundation association
@@ -168,7 +174,7 @@ om fore fran tack har til tak ona oni moj ale bo maja karta cena tai koska oli s
 /// Words that make what stands before or behind them a street.
 pub(super) const STREETS: &str = "
 street st road rd avenue ave av boulevard blvd lane ln drive dr court ct place pl square sq highway hwy way parkway pkwy
-terrace ter trail trl crescent close circle cir alley mews turnpike expressway mall plaza heights quay
+terrace ter trail trl crescent close circle cir alley mews turnpike expressway mall plaza heights quay gardens gdns grove wharf villas
 strasse str platz weg allee gasse ring damm ufer
 rue chemin impasse quai cours route
 via viale piazza corso vicolo largo strada calle carrer camino avenida avda paseo plaza plazuela carrera ctra carretera

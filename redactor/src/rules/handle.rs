@@ -14,9 +14,21 @@ const APART: &str = r"@ [A-Za-z0-9_]{3,30}";
 /// Bytes before a name in which the one addressed before it stands.
 const ROW: usize = 40;
 
+/// What a server writes of somebody who logs in (OpenSSH): `Accepted publickey for ana from …`.
+const LOGGED_IN: &str = r"(?:(?:Accepted|Failed) [a-z/-]{3,32} for (?:invalid user )?|Invalid user |session opened for user )";
+/// Bytes behind that in which the name and what follows it stand.
+const LOGIN: usize = 48;
+
 pub(super) fn rules() -> Vec<Rule> {
     let tail = (Left::Token, Tail::None);
     vec![
+        checked(
+            "logged-in",
+            Label::USERNAME,
+            LOGGED_IN,
+            (Left::Token, Tail::Near(LOGIN)),
+            logged_in,
+        ),
         checked("handle-shared", Label::USERNAME, SHARED, tail, shared),
         checked(
             "handle-apart",
@@ -26,6 +38,26 @@ pub(super) fn rules() -> Vec<Rule> {
             apart,
         ),
     ]
+}
+
+fn logged_in(candidate: &Candidate<'_>) -> Option<Hit> {
+    let rest = candidate.text.get(candidate.head..candidate.end)?;
+    let inside = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
+    let length = rest.bytes().take_while(|b| inside(*b)).count();
+    let (name, behind) = rest.split_at_checked(length)?;
+    let known = [
+        "root", "admin", "user", "test", "ubuntu", "git", "guest", "postgres",
+    ];
+    let follows = [" from ", "(uid=", " by "]
+        .iter()
+        .any(|next| behind.starts_with(next));
+    (length > 2 && follows && !known.contains(&name)).then_some(Hit {
+        start: candidate.head,
+        end: candidate.head + length,
+        label: Label::USERNAME,
+        score: 86,
+        certain: false,
+    })
 }
 
 fn shared(candidate: &Candidate<'_>) -> Option<Hit> {
@@ -78,6 +110,16 @@ fn is_inside(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::rules::testing::{found, nothing};
+
+    #[test]
+    fn who_logs_in() {
+        for text in [
+            "sshd[7]: Accepted publickey for ana7 from 10.0.0.7 port 22",
+            "sshd[7]: Failed password for invalid user ana7 from 10.0.0.7",
+        ] {
+            found(text, "USERNAME", &["ana7"]);
+        }
+    }
 
     #[test]
     fn people_who_are_addressed() {

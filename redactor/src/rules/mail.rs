@@ -38,7 +38,6 @@ const FILE_ENDINGS: &[&str] = &[
 /// An address that a line break cut at its `@`.
 const WRAPPED: &str =
     r"[A-Za-z0-9_.+-]{1,64}(?:@\r?\n|\r?\n@)(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}";
-
 /// A local part in quotes (RFC 5322): `"lena fors"@example.org`.
 const QUOTED: &str =
     r#""[A-Za-z0-9][A-Za-z0-9 ._+-]{0,62}"@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}"#;

@@ -1,9 +1,12 @@
 //! Postal addresses: a street with a number, a flat, a box, and the place and code behind them.
 
+mod beginning;
+mod british;
 mod digits;
 mod onward;
 mod parts;
 
+use self::beginning::{begin, may_begin};
 pub(super) use self::digits::Digits;
 use self::parts::{Reader, Token};
 use super::Found;
@@ -62,73 +65,6 @@ pub(super) fn at(
     Some(end)
 }
 
-/// Whether an address may begin with the capital at `start`, no number standing before it: a first
-/// number follows behind words, or the word is one that says by itself what it is. A quick look
-/// for what [`Reader::address`] would refuse.
-fn may_begin(bytes: &[u8], start: usize) -> bool {
-    let rest = bytes.get(start..).unwrap_or_default();
-    let outside = |b: u8| {
-        let mark = (b == b' ') | (b == b'.') | (b == b'\'') | (b == b'-') | (b == b'/');
-        !(((b | 0x20).wrapping_sub(b'a') < 26) | mark | (b >= 0x80))
-    };
-    let near = rest.get(..NEAR).unwrap_or(rest);
-    let number = seek(near, outside).and_then(|length| rest.get(length));
-    let told = matches!(
-        rest,
-        [b'A' | b'P' | b'U' | b'C' | b'B' | b'D' | b'F' | b'S', ..]
-    ) && is_told(rest);
-    let coded = start.checked_sub(2).and_then(|at| bytes.get(at));
-    number.is_some_and(u8::is_ascii_digit) || told || coded.is_some_and(u8::is_ascii_digit)
-}
-
-/// Whether the word is a box's, a flat's, a ship's or an army post's, by its first letters.
-fn is_told(rest: &[u8]) -> bool {
-    const WORDS: &[&[u8]] = &[
-        b"ap", b"su", b"st", b"p.", b"po", b"ps", b"un", b"us", b"ca", b"bo", b"fp", b"dp",
-    ];
-    let first = rest.get(..2).unwrap_or_default();
-    WORDS.iter().any(|word| word.eq_ignore_ascii_case(first))
-}
-
-/// Where numbers and small street words before the capital begin.
-fn begin(text: &str, start: usize) -> usize {
-    if start.checked_sub(1).and_then(|at| text.as_bytes().get(at)) != Some(&b' ') {
-        return start;
-    }
-    let from = text.ceil_char_boundary(start.saturating_sub(BEFORE));
-    let head = text.get(from..start).unwrap_or_default();
-    let mut begin = head.len();
-    for _ in 0..4 {
-        let kept = head.get(..begin).unwrap_or_default();
-        let Some(kept) = kept.strip_suffix(' ') else {
-            break;
-        };
-        let word_at = kept
-            .bytes()
-            .rposition(|b| matches!(b, b' ' | b'\n' | b'\t' | b',' | b':' | b'(' | b'"' | b'>'))
-            .map_or(0, |at| at + 1);
-        let word = kept.get(word_at..).unwrap_or_default();
-        let number = word.starts_with(|c: char| c.is_ascii_digit())
-            && word.len() <= 6
-            && word.bytes().all(|b| b.is_ascii_alphanumeric());
-        let bare = word.trim_end_matches('.');
-        let street =
-            bare.starts_with(char::is_lowercase) && bare.len() > 1 && kind(bare).is(Kind::STREET);
-        let small = begin < head.len()
-            && matches!(
-                bare,
-                "de" | "la" | "du" | "des" | "della" | "dei" | "da" | "do"
-            )
-            || matches!(word, "c/" | "bis" | "ter" | "quater");
-        if !(number || street || small) {
-            break;
-        }
-        begin = word_at;
-    }
-    from + begin
-}
-
-/// What reads like a street and its number.
 #[derive(Clone, Copy)]
 struct Street {
     end: usize,
@@ -173,13 +109,13 @@ impl<'t> Reader<'t> {
             .get(at..)
             .is_some_and(|rest| rest.starts_with("C/ ") || rest.starts_with("c/ "));
         at += if calle { 3 } else { 0 };
-        let (mut street, mut prefixed) = (calle, calle);
-        let mut end = None;
+        let (mut street, mut prefixed, mut romance) = (calle, calle, calle);
+        let (mut end, mut last) = (None, at);
         while let Some(token) = self.token(at) {
             if token.number && words == 0 && numbers < 2 {
                 numbers += 1;
             } else if token.number {
-                let house = token.text.len() <= 6;
+                let house = token.text.len() <= 6 || token.text.ends_with("-bis");
                 end = house.then_some(token.end).filter(|_| words > 0).or(end);
                 numbers += usize::from(house);
                 break;
@@ -195,19 +131,30 @@ impl<'t> Reader<'t> {
                 words += 1;
                 street |= token.street() && (words > 1 || !self.only(token));
                 prefixed |= words == 1 && token.street() && !token.capital();
+                romance |= words == 1 && is_romance(token.text);
                 let named = words > 1 && (token.street() || (prefixed && token.capital()));
                 if named && numbers > 0 {
                     end = Some(token.end);
                 }
             }
-            at = token.end;
+            (at, last) = (token.end, token.end);
             match self.text.as_bytes().get(at) {
                 Some(b' ') => at += 1,
                 Some(b'.') if self.text.as_bytes().get(at + 1) == Some(&b' ') => at += 2,
+                _ if romance && words > 1 && self.number_apart(at) => at += 2,
                 _ => break,
             }
         }
-        let end = self.road_behind(end?);
+        let Some(end) = end else {
+            // `27 Brixton Hill`: what follows has to say that it is one.
+            let apart = matches!(self.text.as_bytes().get(last), Some(b',' | b'\n'));
+            let plain = numbers == 1 && (1..=3).contains(&words) && lower == 0 && apart;
+            return plain.then_some(Street {
+                end: last,
+                named: false,
+            });
+        };
+        let end = self.road_behind(end);
         let flat = self.unit_behind(end);
         let named = street && numbers > 0 && lower <= 3;
         let flatted = flat.is_some() && numbers > 0 && words > 0;
@@ -222,6 +169,20 @@ impl<'t> Reader<'t> {
         token.kind.is(Kind::STREET)
             && !token.text.starts_with(char::is_lowercase)
             && token.text.len() < 4
+            && !["Via", "Rua", "Rue", "Av"].contains(&token.text)
+    }
+
+    /// `Rua Bela Cintra, 986`: where the street stands before its name, a comma may set the number
+    /// apart; postal codes are longer.
+    fn number_apart(&mut self, at: usize) -> bool {
+        let comma = self
+            .text
+            .get(at..)
+            .is_some_and(|rest| rest.starts_with(", "));
+        comma
+            && self
+                .token(at + 2)
+                .is_some_and(|token| token.number && token.text.len() <= 4)
     }
 
     /// `Magasinsgatan 7 St.`
@@ -292,6 +253,16 @@ impl<'t> Reader<'t> {
     }
 }
 
+/// Words for a street in the languages that write its number behind a comma.
+fn is_romance(word: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "rua", "avenida", "av", "travessa", "praça", "estrada", "alameda", "via", "viale", "corso",
+        "piazza", "largo", "calle", "paseo", "plaza", "carrer", "c",
+    ];
+    let lower = word.to_lowercase();
+    WORDS.contains(&lower.as_str())
+}
+
 #[cfg(test)]
 mod tests {
     use crate::rules::testing::{found, nothing};
@@ -315,6 +286,22 @@ mod tests {
             ("habite 40 rue Victor Hugo, et", "40 rue Victor Hugo"),
             ("adres: ul. Północna 73, dalej", "ul. Północna 73"),
             ("P.O. Box 101, next", "P.O. Box 101"),
+            (
+                "at 27 Brixton Hill, London SW2 1AA now",
+                "27 Brixton Hill, London SW2 1AA",
+            ),
+            ("habite 27 rue des Carmes, et", "27 rue des Carmes"),
+            ("in Via dei Mille 45, poi", "Via dei Mille 45"),
+            ("na Rua Bela Cintra, 986, hoje", "Rua Bela Cintra, 986"),
+            (
+                "adres: Oudegracht 301-bis, 3511 PA Utrecht",
+                "Oudegracht 301-bis, 3511 PA",
+            ),
+            ("osoite Mannerheimintie 88 on", "Mannerheimintie 88"),
+            (
+                "in 4 Acacia Gardens, Leeds LS1 4AB now",
+                "4 Acacia Gardens, Leeds LS1 4AB",
+            ),
             (
                 "Send it to 41 Fenwick Road\n Suite 7\n Marlow Heights\n New Zealand, or",
                 "41 Fenwick Road\n Suite 7\n Marlow Heights\n New Zealand",
@@ -358,6 +345,8 @@ mod tests {
             "3 Items 2\nOrder 48213",
             "12 Units 4 of 10000",
             "INFO worker Started Scheduler on port 8080",
+            "27 Open Issues, Closed 12 today",
+            "2024 Annual Report, Section A12 3BC",
         ] {
             nothing(text);
         }

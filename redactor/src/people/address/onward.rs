@@ -82,8 +82,15 @@ impl Reader<'_> {
     pub(super) fn unnamed(&mut self, street: Street) -> Option<usize> {
         let rest = self.rest(street.end);
         let behind = self.text.get(street.end..rest.end)?;
-        let apart = behind.matches([',', '\n']).count() > 1;
-        (rest.coded && rest.parts > 1 && apart).then_some(rest.end)
+        let marks = behind.matches([',', '\n']).count();
+        let british = marks > 0 && rest.parts > 0 && is_british(behind);
+        let known = rest.coded && ((rest.parts > 1 && marks > 1) || british);
+        // Numbers alone say nothing of a street without one behind its name.
+        let numbered = self
+            .text
+            .get(self.at..street.end)
+            .is_some_and(|text| text.ends_with(|c: char| c.is_ascii_digit()));
+        (known && (british || numbered)).then_some(rest.end)
     }
 
     fn rest(&mut self, end: usize) -> Rest {
@@ -196,6 +203,18 @@ impl Reader<'_> {
         if let Some(count @ 3..=4) = plus {
             return end + 1 + count;
         }
+        // `3511 PA`
+        let digits = self
+            .text
+            .get(end.saturating_sub(4)..end)
+            .is_some_and(|code| code.len() == 4 && code.bytes().all(|b| b.is_ascii_digit()));
+        let dutch = self.token(end + 1).filter(|token| {
+            let capitals = token.text.bytes().all(|b| b.is_ascii_uppercase());
+            digits && rest.starts_with(' ') && capitals && token.text.len() == 2
+        });
+        if let Some(token) = dutch {
+            return token.end;
+        }
         let letters = self.text.get(..end).is_some_and(|head| {
             let code = head.rsplit([' ', ',', '\n']).next().unwrap_or_default();
             code.bytes().any(|b| b.is_ascii_uppercase())
@@ -208,4 +227,14 @@ impl Reader<'_> {
             _ => end,
         }
     }
+}
+
+/// Whether a text ends with a postal code of the United Kingdom: `SW2 1AA`.
+fn is_british(text: &str) -> bool {
+    let inward = text.rfind(' ').unwrap_or(0);
+    let outward = text
+        .get(..inward)
+        .and_then(|head| head.rfind([' ', ',', '\n']));
+    let code = outward.and_then(|at| text.get(at + 1..));
+    code.is_some_and(super::british::is_british)
 }

@@ -8,7 +8,8 @@ use super::super::lists::{Kind, kind};
 const ENDINGS: &[&str] = &[
     "straße", "strasse", "str", "allee", "platz", "gasse", "weg", "damm", "ufer", "straat", "laan",
     "plein", "gracht", "kade", "dijk", "vej", "gade", "stræde", "veien", "vegen", "gata", "gaten",
-    "gatan", "vägen", "gränd", "katu", "kuja", "polku", "utca", "ulica", "bakken", "haugen",
+    "gatan", "vägen", "gränd", "katu", "ntie", "chaussee", "steenweg", "singel", "kuja", "polku",
+    "utca", "ulica", "bakken", "haugen",
 ];
 
 /// Words for streets in languages that write them in lower case; `port` and `way` are words.

@@ -8,6 +8,9 @@ pub(super) const SCHEMES: &[Scheme] = &[Scheme {
     label: Label::DATE_OF_BIRTH,
     cues: &[
         "dob",
+        "bday",
+        "fec nac",
+        "f. nac",
         "d.o.b.",
         "d.o.b",
         "date of birth",

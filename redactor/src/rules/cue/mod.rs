@@ -49,7 +49,7 @@ pub(crate) enum Anchor {
 /// Words and marks between a cue and its value; may be nothing. The automaton of the heads knows the
 /// cues alone: this is read behind each of them by an automaton of its own.
 pub(crate) const GLUE: &str = concat!(
-    r"(?i)(?:[ _.-]{0,2}(?:no|nos|nr|nrs|num|number|numbers|numer|numeru|numero|num\xC3\xA9ro|n\xC3\xBAmero|nummer|id|code|key|value|val|field|ul|ului|n\xC2\xB0|n\xC2\xBA|#|\xE2\x84\x96))?",
+    r"(?i)(?:[ _.-]{0,2}(?:no|nos|nr|nrs|num|number|numbers|numer|numeru|numero|num\xC3\xA9ro|n\xC3\xBAmero|nummer|id|code|key|value|val|field|ul|ului|n\xC2\xB0|n\xC2\xBA|n\.o|#|\xE2\x84\x96))?",
     r#"\.?(?:\\?["'`])?[\])]?[ \t]{0,4}"#,
     r"(?:(?:is|was|are|on|in|file|of|for|the|my|his|her|their|your|to|as|ist|lautet|am|dnia|dne|le|il|em|op|den|est|es|\xC3\xA8|\xC3\xA9|wynosi|to|je|er|\xC3\xA4r|on|=>|:=|==|[:=#>|(,~-])[ \t]{0,4}){0,3}",
     r#"(?:\\?["'`])?"#
@@ -139,7 +139,8 @@ impl Scheme {
         }
         let street = matches!(self.value, Value::Street);
         let before = candidate.text.get(..candidate.start).unwrap_or_default();
-        let unmarked = matches!(self.value, Value::Login) && !cue.contains(['=', ':', '>']);
+        let field = matches!(self.value, Value::Login) || self.name == people::STREET_FIELD;
+        let unmarked = field && !cue.contains(['=', ':', '>']);
         let of_program = matches!(self.value, Value::Login) && ends_with_service(before);
         if unmarked || of_program || (street && street::is_other(before)) {
             return None;

@@ -3,6 +3,9 @@
 use super::{Scheme, Value};
 use crate::label::Label;
 
+/// Streets in a field that is called so: alone the word is a part of a street.
+pub(super) const STREET_FIELD: &str = "street-field";
+
 pub(super) const SCHEMES: &[Scheme] = &[
     Scheme {
         name: "username",
@@ -51,6 +54,8 @@ pub(super) const SCHEMES: &[Scheme] = &[
         label: Label::ADDRESS,
         cues: &[
             "address",
+            "street address",
+            "address line",
             "lives at",
             "live at",
             "living at",
@@ -69,6 +74,39 @@ pub(super) const SCHEMES: &[Scheme] = &[
             "адрес",
             "lakcím",
             "osoite",
+            "διεύθυνση",
+            "wohnhaft",
+            "wohnhaft in",
+            "woonachtig",
+            "demeurant",
+            "domicilié",
+            "domiciliée",
+            "residente in",
+            "residente en",
+            "residente na",
+            "bytem",
+            "bytom",
+            "zamieszkały",
+            "zamieszkała",
+            "bosatt",
+            "bopæl",
+        ],
+        value: Value::Street,
+        bare: "",
+        check: None,
+    },
+    Scheme {
+        name: STREET_FIELD,
+        label: Label::ADDRESS,
+        cues: &[
+            "street",
+            "street name",
+            "addr",
+            "straße",
+            "strasse",
+            "ulica",
+            "calle",
+            "gatuadress",
         ],
         value: Value::Street,
         bare: "",

@@ -23,7 +23,7 @@ pub(super) const SCHEMES: &[Scheme] = &[
             "bastidor",
             "chassi",
         ],
-        value: Value::Code(17, 17, 3),
+        value: Value::Code(17, 17, 1),
         bare: "[A-HJ-NPR-Z0-9]{17}",
         check: Some(vin),
     },

@@ -138,9 +138,20 @@ fn age(text: &str) -> Option<usize> {
     ((1..=3).contains(&length) && (1..=120).contains(&years) && ends).then_some(length)
 }
 
+/// What the parts of programs that hold a login are called: `var.db_username`.
+const OBJECTS: &[&str] = &[
+    "account", "args", "cfg", "conf", "config", "context", "creds", "ctx", "data", "each", "env",
+    "event", "form", "input", "local", "module", "opts", "options", "params", "payload", "process",
+    "props", "req", "request", "row", "secrets", "self", "session", "settings", "state", "this",
+    "user", "values", "var", "vars",
+];
+
 /// Words that stand where a login would, in code and in sentences.
 const NO_LOGIN: &[&str] = &[
     "admin",
+    "changeme",
+    "example",
+    "placeholder",
     "administrator",
     "root",
     "user",
@@ -297,6 +308,8 @@ fn login(text: &str) -> Option<usize> {
         .get(name.len()..)
         .is_some_and(|rest| rest.starts_with("::"));
     let parts = name.split(['.', '_', '-']).count();
+    let object = name.split_once('.').map(|(object, _)| object);
+    let code = object.is_some_and(|object| OBJECTS.contains(&object));
     let camel = name
         .as_bytes()
         .windows(2)
@@ -311,6 +324,7 @@ fn login(text: &str) -> Option<usize> {
         && starts
         && !camel
         && !known
+        && !code
         && !path
         && ends;
     fits.then_some(name.len())
