@@ -57,7 +57,11 @@ impl Dir {
                 continue;
             };
             let name = name.to_string_lossy().into_owned();
-            if !kind.is_dir() || depth >= MAX_DEPTH {
+            if kind.is_symlink() && fs::metadata(&path).is_ok_and(|there| there.is_dir()) {
+                // Not followed, since it may lead anywhere; what lies behind it was not read.
+                let link = format!("{}: a link to a folder", path.display());
+                found.unread.push((name, io::Error::other(link)));
+            } else if !kind.is_dir() || depth >= MAX_DEPTH {
                 // Also what is no plain file: it is listed, and whoever reads it will fail.
                 found.objects.push(Object::once(name));
             } else if let Err(error) = self.collect(&path, depth + 1, found) {
@@ -218,8 +222,25 @@ mod tests {
     fn what_is_no_plain_file_is_listed_and_not_read() {
         let dir = tempfile::tempdir().unwrap();
         let store = Dir::new(dir.path());
-        std::os::unix::fs::symlink("/", dir.path().join("link")).unwrap();
+        std::os::unix::fs::symlink("/dev/null", dir.path().join("link")).unwrap();
         assert_eq!(store.list("").unwrap().len(), 1);
         assert!(store.get("link", 9).is_err());
+    }
+
+    /// Whoever moved a folder away and left a link to it must not be told that nothing is missing,
+    /// nor that what was in it is.
+    #[test]
+    fn a_link_to_a_folder_is_one_that_was_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Dir::new(dir.path().join("log"));
+        store.put_once("outside/a", b"x").unwrap();
+        let (there, away) = (dir.path().join("log/outside"), dir.path().join("away"));
+        fs::rename(&there, &away).unwrap();
+        std::os::unix::fs::symlink(&away, &there).unwrap();
+        let found = store.survey("").unwrap();
+        assert!(found.objects.is_empty());
+        let unread: Vec<_> = found.unread.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(unread, ["outside"]);
+        assert!(store.list("").is_err());
     }
 }
