@@ -108,7 +108,9 @@ static TABLE: LazyLock<Box<[u32]>> = LazyLock::new(|| {
             .filter(|line| !line.starts_with('#'))
             .flat_map(str::split_whitespace);
         for word in words {
-            let (mut slot, tag) = place(hash(word, ""));
+            let Some((mut slot, tag)) = folded(word, "").map(place) else {
+                continue;
+            };
             while let Some(known) = table.get_mut(slot) {
                 if *known == 0 || *known >> KINDS == tag {
                     *known |= tag << KINDS | kind;
@@ -122,13 +124,23 @@ static TABLE: LazyLock<Box<[u32]>> = LazyLock::new(|| {
 });
 
 /// What the lists say of a word, without regard to case and marks.
+#[inline]
 pub(super) fn kind(word: &str) -> Kind {
-    joined(word, "")
+    let (hash, ascii) = hash(word.as_bytes());
+    if ascii {
+        looked_up(hash)
+    } else {
+        joined(word, "")
+    }
 }
 
 /// What they say of a word in two parts.
 pub(super) fn joined(stem: &str, ending: &str) -> Kind {
-    let (mut slot, tag) = place(hash(stem, ending));
+    folded(stem, ending).map_or(Kind::default(), looked_up)
+}
+
+fn looked_up(hash: u64) -> Kind {
+    let (mut slot, tag) = place(hash);
     while let Some(known) = TABLE.get(slot) {
         match *known {
             0 => return Kind::default(),
@@ -146,24 +158,88 @@ fn place(hash: u64) -> (usize, u32) {
     (slot, tag)
 }
 
-/// FNV-1a over the word's plain lower-case letters, and a multiplication that brings the last ones
-/// into all bits.
-fn hash(stem: &str, ending: &str) -> u64 {
-    let hash = step(step(0xCBF2_9CE4_8422_2325, stem), ending);
-    let mixed = (hash ^ hash >> 33).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
+/// No listed word has more bytes.
+const LONGEST: usize = 64;
+
+/// The hash of the plain letters of a word in two parts, if it is not too long for every list.
+fn folded(stem: &str, ending: &str) -> Option<u64> {
+    let mut word = Word {
+        letters: [0; LONGEST],
+        length: 0,
+    };
+    for part in [stem, ending] {
+        if part.is_ascii() {
+            word.push(part.as_bytes())?;
+            continue;
+        }
+        let mut buffer = [0; 4];
+        for c in part.chars().flat_map(plain_letters) {
+            word.push(c.encode_utf8(&mut buffer).as_bytes())?;
+        }
+    }
+    Some(hash(word.letters.get(..word.length)?).0)
+}
+
+/// A word that is put together.
+struct Word {
+    letters: [u8; LONGEST],
+    length: usize,
+}
+
+impl Word {
+    fn push(&mut self, part: &[u8]) -> Option<()> {
+        let end = self.length + part.len();
+        let room = self.letters.get_mut(self.length..end)?;
+        room.copy_from_slice(part);
+        self.length = end;
+        Some(())
+    }
+}
+
+/// The hash of a word without regard to the case of ASCII letters, and whether it has no others.
+/// No loop in most words: how long they are cannot be guessed.
+#[inline]
+fn hash(word: &[u8]) -> (u64, bool) {
+    let (first, last) = ends(word);
+    let (mut all, mut sum) = (first | last, lower(first) ^ word.len() as u64);
+    if word.len() > 16 {
+        for part in word.get(8..word.len() - 8).unwrap_or_default().chunks(8) {
+            let (one, two) = ends(part);
+            all |= one | two;
+            sum = mixed(sum) ^ lower(one) ^ lower(two).rotate_left(8);
+        }
+    }
+    let hash = mixed(mixed(sum) ^ lower(last));
+    (hash, all & HIGH == 0)
+}
+
+const HIGH: u64 = 0x8080_8080_8080_8080;
+
+fn mixed(hash: u64) -> u64 {
+    let mixed = hash.wrapping_mul(0xFF51_AFD7_ED55_8CCD);
     mixed ^ mixed >> 33
 }
 
-fn step(hash: u64, part: &str) -> u64 {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
-    if part.is_ascii() {
-        let bytes = part.bytes().map(|b| b.to_ascii_lowercase());
-        return bytes.fold(hash, step);
+/// The bytes that a word begins and ends with; all of them, if there are no more than sixteen.
+#[inline]
+fn ends(word: &[u8]) -> (u64, u64) {
+    if let (Some(first), Some(last)) = (word.first_chunk(), word.last_chunk()) {
+        return (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
     }
-    let mut buffer = [0; 4];
-    part.chars().flat_map(plain_letters).fold(hash, |hash, c| {
-        c.encode_utf8(&mut buffer).bytes().fold(hash, step)
-    })
+    if let (Some(first), Some(last)) = (word.first_chunk(), word.last_chunk()) {
+        let [first, last] = [first, last].map(|four| u64::from(u32::from_le_bytes(*four)));
+        return (first, last);
+    }
+    let byte = |at: usize| word.get(at).copied().map_or(0, u64::from);
+    (byte(0) | byte(1) << 8 | byte(2) << 16, 0)
+}
+
+/// Makes capitals among eight bytes small.
+fn lower(bytes: u64) -> u64 {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let low = bytes & !HIGH;
+    let (from_a, behind_z) = (low + EACH * (0x80 - 0x41), low + EACH * (0x80 - 0x5B));
+    bytes | (from_a & !behind_z & !bytes & HIGH) >> 2
 }
 
 #[cfg(test)]
@@ -191,6 +267,25 @@ mod tests {
         let strange = (0..100_000).map(|number| format!("x{number}q"));
         let taken = strange.filter(|word| kind(word) != Kind::default());
         assert!(taken.count() < 20, "words that are on no list");
+    }
+
+    proptest::proptest! {
+        /// However a word is cut in two and whatever its case.
+        #[test]
+        fn a_word_has_one_hash(word in "[a-z0-9@\\[`{'_-]{0,40}", at in 0usize..40) {
+            let (stem, ending) = word.split_at(at.min(word.len()));
+            let whole = hash(word.as_bytes());
+            proptest::prop_assert_eq!(whole, hash(word.to_ascii_uppercase().as_bytes()));
+            proptest::prop_assert_eq!(Some(whole.0), folded(stem, ending));
+            proptest::prop_assert!(whole.1);
+        }
+
+        #[test]
+        fn marks_and_case_of_other_letters_do_not_count(word in "[a-zé]{0,40}") {
+            let plain = hash(word.replace('é', "e").as_bytes()).0;
+            proptest::prop_assert_eq!(folded(&word, ""), Some(plain));
+            proptest::prop_assert_eq!(folded(&word.to_uppercase(), ""), Some(plain));
+        }
     }
 
     #[test]
