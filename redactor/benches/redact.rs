@@ -169,6 +169,26 @@ fn reply_in_pieces(bencher: Bencher<'_, '_>) {
         });
 }
 
+/// A reply that is there as a whole.
+#[divan::bench(args = [KB, 32 * KB])]
+fn reply_whole(bencher: Bencher<'_, '_>, size: usize) {
+    let (engine, policy, vault) = (engine(Vec::new()), Policy::default(), Vault::new());
+    let context = ReplyContext {
+        engine: &engine,
+        policy: &policy,
+        vault: &vault,
+        names: &Names,
+        model: None,
+    };
+    let text = texts::of(&[texts::prose], size);
+    bencher.counter(BytesCount::of_str(&text)).bench_local(|| {
+        let mut channel = Channel::text();
+        let pushed = channel.push(&context, black_box(&text));
+        let ended = channel.finish(&context);
+        pushed.map(|out| out.len()).and(ended.map(|out| out.len()))
+    });
+}
+
 /// A stream asks after each piece how much of its window is settled.
 #[divan::bench]
 fn undecided_window(bencher: Bencher<'_, '_>) {

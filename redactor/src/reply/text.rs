@@ -22,8 +22,11 @@ use crate::policy::Direction;
 const CELL: usize = 512;
 /// Text before a cell that its windows begin with.
 const LEFT: usize = 512;
-/// Offsets at which an open match is given up on if it is that long.
+/// Offsets at which an open match is given up on if it is longer than that.
 const GRID: usize = 512;
+/// Text behind a grid's offset that is looked at with what lies before it, if it is there: it says of nearly
+/// everything before whether it is decided, so that no window is looked at twice.
+const AHEAD: usize = 256;
 
 const _: () = assert!(LEFT >= Engine::LEFT_CONTEXT && GRID >= Engine::LONGEST_UNDECIDED);
 
@@ -137,9 +140,9 @@ impl Text {
             if self.at >= to {
                 return Ok(());
             }
-            let before = self.at;
-            if let Some(look) = self.decide(sight, to, last, out)? {
-                if grid && to - self.at >= GRID {
+            let (before, known) = (self.at, self.known(to));
+            if let Some(look) = self.decide(sight, (to, known), last, out)? {
+                if grid && to.saturating_sub(self.at) > GRID {
                     self.give_up(sight, to, look, out)?;
                 }
                 if self.at == before {
@@ -149,21 +152,30 @@ impl Text {
         }
     }
 
-    /// Decides as much of the cell at hand as can be. What the engine saw, if that is nothing.
+    /// How far is looked to decide what lies before `to`: no further, if that might be given up on there.
+    fn known(&self, to: usize) -> usize {
+        match self.at + GRID < to {
+            true => to,
+            false => self.boundary(to + AHEAD).min(self.base + self.buffer.len()),
+        }
+    }
+
+    /// Decides as much of the cell at hand as can be, by what is known. What the engine saw, if
+    /// that is nothing.
     fn decide(
         &mut self,
         sight: &mut Sight<'_>,
-        to: usize,
+        (to, known): (usize, usize),
         last: bool,
         out: &mut Decided,
     ) -> Result<Option<Look>, ReplyRefusal> {
         let (at, window) = (self.at, self.window());
         let look = match self.seen.take() {
-            Some(seen) if seen.window == (window..to) && seen.last == last => seen.look,
-            _ => self.look(sight, window..to, last)?,
+            Some(seen) if seen.window == (window..known) && seen.last == last => seen.look,
+            _ => self.look(sight, window..known, last)?,
         };
-        let settled = if last { to } else { window + look.settled };
-        let Tokens { found, hold } = self.tokens(sight, to, last);
+        let settled = if last { known } else { window + look.settled };
+        let Tokens { found, hold } = self.tokens(sight, known, last);
         let cell = self.boundary((at / CELL + 1) * CELL).min(to);
         let mut limit = settled.min(hold).min(cell);
         if limit <= at {
@@ -177,7 +189,7 @@ impl Text {
             }
         }
         for found in &mut findings {
-            let number = self.number(&found.range, to, last);
+            let number = self.number(&found.range, known, last);
             let waits = number == Number::Perhaps;
             found.as_number(number);
             if found.range.start < limit && (found.range.end > settled.min(hold) || waits) {
@@ -190,7 +202,7 @@ impl Text {
             return Ok(Some(look));
         }
         self.seen = Some(Box::new(Seen {
-            window: window..to,
+            window: window..known,
             last,
             look,
         }));
