@@ -3,6 +3,8 @@
 //! summed over the threads of the side that is measured, from the kernel's own accounting, so that
 //! neither the load generator nor the provider are in it.
 //!
+//! No two requests or replies of a run are the same text, so that no verdict comes from a cache.
+//!
 //! `-- --redis HOST:PORT` keeps the sessions in that Redis, and sends each connection's requests as the
 //! turns of one session.
 
@@ -14,11 +16,15 @@
     reason = "a bench is a program for people"
 )]
 
+#[path = "../../redactor/benches/texts/mod.rs"]
+#[allow(dead_code, reason = "other benches use the other kinds")]
+mod texts;
+
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -49,13 +55,23 @@ static IN_SESSIONS: AtomicBool = AtomicBool::new(false);
 type Http = Client<HttpConnector, Full<Bytes>>;
 
 /// What is asked for, and how often.
+#[derive(Clone, Copy)]
 struct Load {
     name: &'static str,
     requests: usize,
-    body: Bytes,
+    /// Bytes of the prompt.
+    prompt: usize,
+    /// Which reply the provider gives.
+    model: &'static str,
     /// Results are given per unit: a request, or a chunk of its stream.
     units: usize,
 }
+
+/// The models, by what they answer: so many bytes, or a stream.
+const SHORT: &str = "short";
+const LONG: &str = "long";
+const STREAM: &str = "stream";
+const KB: usize = 1024;
 
 fn main() {
     let load = runtime("load");
@@ -74,7 +90,7 @@ fn main() {
         "{:<24} {:>12} {:>12}",
         "CPU µs per unit", "gatehouse", "bare hyper"
     );
-    for work in loads() {
+    for work in LOADS {
         let gate = measure(
             &load,
             running.address(),
@@ -108,36 +124,65 @@ fn runtime(name: &'static str) -> Runtime {
         .expect("a runtime")
 }
 
-fn loads() -> Vec<Load> {
-    let text = |size: usize| {
-        "The parcel left the depot on time and nobody asked for it. ".repeat(size / 59 + 1)
-    };
-    let body = |size: usize, stream: bool| {
-        let json = serde_json::json!({"model": "m", "stream": stream, "messages": [
-            {"role": "system", "content": "You help lena.fors@example.org."},
-            {"role": "user", "content": text(size)}]});
-        Bytes::from(json.to_string())
-    };
-    vec![
-        Load {
-            name: "request, 1 KB",
-            requests: 4000,
-            body: body(700, false),
-            units: 1,
-        },
-        Load {
-            name: "request, 32 KB",
-            requests: 1500,
-            body: body(32 << 10, false),
-            units: 1,
-        },
-        Load {
-            name: "streamed chunk",
-            requests: 200,
-            body: body(700, true),
-            units: CHUNKS,
-        },
-    ]
+const LOADS: [Load; 4] = [
+    Load {
+        name: "1 KB, reply 1 KB",
+        requests: 4000,
+        prompt: 700,
+        model: SHORT,
+        units: 1,
+    },
+    Load {
+        name: "32 KB, reply 1 KB",
+        requests: 1500,
+        prompt: 32 * KB,
+        model: SHORT,
+        units: 1,
+    },
+    Load {
+        name: "32 KB, reply 32 KB",
+        requests: 1500,
+        prompt: 32 * KB,
+        model: LONG,
+        units: 1,
+    },
+    Load {
+        name: "streamed chunk",
+        requests: 200,
+        prompt: 700,
+        model: STREAM,
+        units: CHUNKS,
+    },
+];
+
+/// Prose as people write it to models, and how much of it has been handed out.
+struct Prose {
+    text: String,
+    taken: AtomicUsize,
+}
+
+static PROSE: LazyLock<Prose> = LazyLock::new(|| Prose {
+    text: texts::of(&[texts::prose], 4096 * KB),
+    taken: AtomicUsize::new(0),
+});
+
+impl Prose {
+    /// So many bytes that no one else got.
+    fn take(&self, size: usize) -> &str {
+        // Each begins elsewhere in the text, so that all of them differ.
+        let at = self.taken.fetch_add(7919, Ordering::Relaxed) % (self.text.len() - size);
+        self.text.get(at..at + size).expect("ASCII")
+    }
+}
+
+fn prompt(work: &Load, session: Option<&serde_json::Value>) -> Bytes {
+    let mut body = serde_json::json!({"model": work.model, "stream": work.model == STREAM, "messages": [
+        {"role": "system", "content": "You help lena.fors@example.org."},
+        {"role": "user", "content": PROSE.take(work.prompt)}]});
+    if let (Some(id), Some(members)) = (session, body.as_object_mut()) {
+        members.insert("session_id".to_owned(), id.clone());
+    }
+    Bytes::from(body.to_string())
 }
 
 /// CPU microseconds per unit, on all threads but those whose names begin with one of `others`.
@@ -153,16 +198,16 @@ async fn run(address: SocketAddr, token: &str, work: &Load, requests: usize) {
     let client: Http = Client::builder(TokioExecutor::new()).build(HttpConnector::new());
     let tracker = TaskTracker::new();
     for _ in 0..CONNECTIONS {
-        let (client, body, token) = (client.clone(), work.body.clone(), token.to_owned());
+        let (client, work, token) = (client.clone(), *work, token.to_owned());
         tracker.spawn(async move {
-            let body = in_session(&client, address, &token, body).await;
+            let session = session(&client, address, &token).await;
             for _ in 0..requests.div_ceil(CONNECTIONS) {
                 let request = Request::builder()
                     .method(Method::POST)
                     .uri(format!("http://{address}/v1/chat/completions"))
                     .header("authorization", format!("Bearer {token}"))
                     .header("content-type", "application/json")
-                    .body(Full::new(body.clone()))
+                    .body(Full::new(prompt(&work, session.as_ref())))
                     .expect("a request");
                 let response = client.request(request).await.expect("a response");
                 // A busy machine may miss the log's time limit; such a request is no measurement.
@@ -177,11 +222,11 @@ async fn run(address: SocketAddr, token: &str, work: &Load, requests: usize) {
     tracker.wait().await;
 }
 
-/// The body with the id of a session that was just opened, where sessions are asked for; a side that has
-/// none answers otherwise.
-async fn in_session(client: &Http, address: SocketAddr, token: &str, body: Bytes) -> Bytes {
+/// The id of a session that was just opened, where sessions are asked for; a side that has none
+/// answers otherwise.
+async fn session(client: &Http, address: SocketAddr, token: &str) -> Option<serde_json::Value> {
     if !IN_SESSIONS.load(Ordering::Relaxed) {
-        return body;
+        return None;
     }
     let request = Request::builder()
         .method(Method::POST)
@@ -193,15 +238,7 @@ async fn in_session(client: &Http, address: SocketAddr, token: &str, body: Bytes
     let response = client.request(request).await.expect("a response");
     let opened = response.into_body().collect().await.expect("a body");
     let opened: Option<serde_json::Value> = serde_json::from_slice(&opened.to_bytes()).ok();
-    let id = opened.and_then(|opened| opened.get("session_id").cloned());
-    let read = serde_json::from_slice::<serde_json::Map<_, _>>(&body);
-    match (id, read) {
-        (Some(id), Ok(mut members)) => {
-            members.insert("session_id".to_owned(), id);
-            Bytes::from(serde_json::Value::from(members).to_string())
-        }
-        _ => body,
-    }
+    opened.and_then(|opened| opened.get("session_id").cloned())
 }
 
 /// Time on a processor of the threads of this process, in nanoseconds, from the kernel.
@@ -259,8 +296,17 @@ async fn provider_service(request: Request<Incoming>) -> Response<ReplyBody> {
         .await
         .expect("a body")
         .to_bytes();
-    if !body.windows(13).any(|part| part == br#""stream":true"#) {
-        return reply("application/json", ReplyBody::Whole(completion().into()));
+    let asks = |model: &str| {
+        let member = format!("\"model\":\"{model}\"");
+        body.windows(member.len())
+            .any(|part| part == member.as_bytes())
+    };
+    if !asks(STREAM) {
+        let size = if asks(LONG) { 32 * KB } else { 700 };
+        return reply(
+            "application/json",
+            ReplyBody::Whole(completion(size).into()),
+        );
     }
     let (sender, events) = ReplyBody::channel(1);
     let tracker = TaskTracker::new();
@@ -280,8 +326,8 @@ async fn provider_service(request: Request<Incoming>) -> Response<ReplyBody> {
     reply("text/event-stream", events)
 }
 
-fn completion() -> String {
-    let content = "The parcel left the depot on time. ".repeat(20);
+fn completion(size: usize) -> String {
+    let content = PROSE.take(size);
     serde_json::json!({"id": "c", "object": "chat.completion", "created": 1, "model": "m",
         "choices": [{"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}})
