@@ -17,6 +17,9 @@ use crate::clock::Clock;
 
 /// How long the log is given for events that no request waits for.
 const AT_LEISURE: Duration = Duration::from_secs(30);
+/// So many times as long as for other events the log is given for the outcome of an exchange: to hold the end
+/// of an answer back costs its caller less than to lose it.
+const PATIENCE: u32 = 8;
 
 /// The log as the rest of the gateway sees it. Cheap to clone.
 #[derive(Clone)]
@@ -141,8 +144,23 @@ impl Book {
         event: Event,
         durability: Durability,
     ) -> Result<(), Unconfirmed> {
+        self.offer_for(self.bound, event, durability).await
+    }
+
+    /// Offers the outcome of something that cannot be taken back.
+    pub(crate) async fn offer_outcome(&self, event: Event) -> Result<(), Unconfirmed> {
+        let bound = self.bound.saturating_mul(PATIENCE);
+        self.offer_for(bound, event, Durability::Taken).await
+    }
+
+    async fn offer_for(
+        &self,
+        bound: Duration,
+        event: Event,
+        durability: Durability,
+    ) -> Result<(), Unconfirmed> {
         let mut ticket = self.ledger.append(event.clone(), durability);
-        let unconfirmed = match tokio::time::timeout(self.bound, &mut ticket).await {
+        let unconfirmed = match tokio::time::timeout(bound, &mut ticket).await {
             Ok(Ok(_)) => return Ok(()),
             Ok(Err(error)) => BookError::from(error).into(),
             Err(_) => Unconfirmed {

@@ -1,10 +1,19 @@
 //! The exact bytes of events, and a book that does not wait for ever.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use gatehouse_envelope::sign::MemorySigner;
 use gatehouse_ledger::{
     Durability, Ledger, Mode, Options, Pace, SealLog,
+    clock::{Clock as LedgerTime, Stamp},
     store::{Fetcher, LedgerStore, Memory, Object, StoreError, Stored},
 };
 use gatehouse_redactor::Label;
@@ -350,4 +359,39 @@ async fn past_its_limit_they_do_not_go_on() {
     let event = Event::kind("clock.status").finish().unwrap();
     let refused = book.offer(event, Durability::Durable).await;
     assert_eq!(refused.unwrap_err().error, BookError::Late);
+}
+
+/// Stands still for a while when it is told to, and with it whoever asks.
+struct Stalls(AtomicBool);
+
+impl LedgerTime for Stalls {
+    fn now(&self) -> Stamp {
+        if self.0.swap(false, Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(400));
+        }
+        LedgerClock(Arc::new(SystemClock::new())).now()
+    }
+}
+
+#[tokio::test]
+async fn the_outcome_of_an_exchange_outlasts_a_disk_that_hangs_for_a_moment() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options {
+        seals: SealLog::Own,
+        data_dir: dir.path().to_owned(),
+        deployment: "prod".into(),
+        mode: Mode::Local,
+        pace: Pace::default(),
+    };
+    let signer = Arc::new(MemorySigner::generate("prod").unwrap());
+    let clock = Arc::new(Stalls(AtomicBool::new(false)));
+    let ledger = Ledger::open(options, Arc::new(Memory::default()), signer, clock.clone());
+    let book = Book::new(Arc::new(ledger.unwrap().0), Duration::from_millis(200));
+    let event = || Event::kind("session.close").finish().unwrap();
+    clock.0.store(true, Ordering::Relaxed);
+    let late = book.offer(event(), Durability::Taken).await;
+    assert_eq!(late.unwrap_err().error, BookError::Late);
+    // Whoever offers the next waits behind that one.
+    clock.0.store(true, Ordering::Relaxed);
+    book.offer_outcome(event()).await.unwrap();
 }

@@ -199,7 +199,8 @@ impl Turn {
             self.finish(&bytes).await
         };
         // The log first: what it is handed stands even if the store's part breaks off.
-        let (logged, stored, ()) = tokio::join!(journal.take(event.clone()), storing, indexing);
+        let (logged, stored, ()) =
+            tokio::join!(journal.take_outcome(event.clone()), storing, indexing);
         let chained = self.state.link.sseq > number;
         match logged {
             Ok(()) => {

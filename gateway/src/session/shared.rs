@@ -185,7 +185,7 @@ fn owing(offer: &Offer, stored: Option<bool>) -> Vec<Event> {
 /// Has the log take an event now, or as soon as it can.
 async fn log_or_owe(turn: &Turn, event: Event) -> Result<(), SessionError> {
     let journal = &turn.shared.journal;
-    match journal.take(event.clone()).await {
+    match journal.take_outcome(event.clone()).await {
         Ok(()) => Ok(()),
         Err(unconfirmed) => {
             turn.owe(event, unconfirmed);
