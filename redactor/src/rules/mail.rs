@@ -21,6 +21,15 @@ const HIDDEN: &str = concat!(
     r"|\.| dot |_dot_) ?[a-z0-9-]{2,63}){1,5}"
 );
 
+/// With such dots before the sign as well.
+const HIDDEN_DOTS: &str = concat!(
+    r"(?i)(?:[a-z0-9_+-]{1,32} ?",
+    dot!(),
+    r" ?){1,2}[a-z0-9_+-]{1,32} ?[\[({<] ?(?:at|@) ?[\])}>] ?[a-z0-9-]{1,63}(?: ?(?:",
+    dot!(),
+    r"|\.) ?[a-z0-9-]{2,63}){1,5}"
+);
+
 /// The sign in other languages: `(małpa)`, `[arroba]`.
 const HIDDEN_ABROAD: &str = concat!(
     r"(?i)[a-z0-9_.+-]{1,64} ?[\[({<] ?(?:arroba|arobase|chiocciola|ma(?:l|\xC5\x82)pa|kukac|snabel-?a|apenstaartje|\xD1\x81\xD0\xBE\xD0\xB1\xD0\xB0\xD0\xBA\xD0\xB0) ?[\])}>] ?[a-z0-9-]{1,63}(?: ?(?:",
@@ -38,6 +47,9 @@ const FILE_ENDINGS: &[&str] = &[
 /// An address that a line break cut at its `@`.
 const WRAPPED: &str =
     r"[A-Za-z0-9_.+-]{1,64}(?:@\r?\n|\r?\n@)(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}";
+/// One that a line break cut in the first part of its domain.
+const CUT: &str = r"[A-Za-z0-9_.+-]{1,64}@[a-z0-9-]{1,32}\r?\n[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,4}\.[a-z]{2,24}";
+
 /// A local part in quotes (RFC 5322): `"lena fors"@example.org`.
 const QUOTED: &str =
     r#""[A-Za-z0-9][A-Za-z0-9 ._+-]{0,62}"@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}"#;
@@ -60,9 +72,23 @@ pub(super) fn rules() -> Vec<Rule> {
             wrapped,
         ),
         checked(
+            "mail-cut",
+            Label::EMAIL,
+            CUT,
+            (Left::Token, Tail::None),
+            cut,
+        ),
+        checked(
             "mail-hidden-abroad",
             Label::EMAIL,
             HIDDEN_ABROAD,
+            (Left::Token, Tail::None),
+            hidden,
+        ),
+        checked(
+            "mail-hidden-dots",
+            Label::EMAIL,
+            HIDDEN_DOTS,
             (Left::Token, Tail::None),
             hidden,
         ),
@@ -124,6 +150,16 @@ fn wrapped(candidate: &Candidate<'_>) -> Option<Hit> {
         .flatten()
 }
 
+/// A site on the next line looks alike.
+fn cut(candidate: &Candidate<'_>) -> Option<Hit> {
+    let (_, next) = candidate.matched().split_once('\n')?;
+    let site = next.starts_with("www.") || next.starts_with('-');
+    let goes_on = candidate
+        .next()
+        .is_some_and(|b| b.is_ascii_alphanumeric() || b"-_/(=@".contains(&b));
+    (!site && !goes_on).then(|| wrapped(candidate)).flatten()
+}
+
 fn hidden(candidate: &Candidate<'_>) -> Option<Hit> {
     let text = candidate.matched().to_ascii_lowercase();
     let ending = text.rsplit(|c: char| !c.is_ascii_alphanumeric()).next()?;
@@ -155,6 +191,17 @@ mod tests {
         }
         found("see ..lena@example.org", "EMAIL", &["lena@example.org"]);
         nothing("x..@example.org");
+    }
+
+    #[test]
+    fn hidden_dots_and_breaks_inside() {
+        for address in [
+            "ana [dot] rey7 [at] mail (dot) org",
+            "ana.rey@ma\nil.example.org",
+        ] {
+            found(&format!("write to {address}, please"), "EMAIL", &[address]);
+        }
+        nothing("ssh ana@box7\nwww.example.org");
     }
 
     #[test]

@@ -9,9 +9,11 @@ mod card;
 mod cue;
 pub(crate) mod custom;
 mod dates;
+mod digits;
 mod flat;
 mod handle;
 mod keyed;
+mod logins;
 mod mail;
 mod names;
 mod national;
@@ -67,10 +69,12 @@ pub(crate) fn built_in() -> Vec<Rule> {
         secrets::rules(),
         assigned::rules(),
         keyed::rules(),
+        logins::rules(),
         paired::rules(),
         spoken::rules(),
         rows::rules(),
         handle::rules(),
+        digits::rules(),
         flat::rules(),
         cue::rules(),
     ]

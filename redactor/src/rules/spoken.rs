@@ -3,6 +3,7 @@
 use crate::label::Label;
 use crate::rule::{Candidate, Hit, Left, Rule, Tail};
 
+use super::keyed::is_bare_key;
 use super::{Worth, checked};
 
 const TOLD: &str = r"(?i)(?:password|passcode|passphrase|pass phrase|pin|pin code|passwort|kennwort|contrase(?:n|\xC3\xB1)a|has(?:l|\xC5\x82)o|mot de passe|senha|wachtwoord)(?: (?:[a-z0-9_.@'-]|[\xC3-\xD4][\x80-\xBF]){1,24}){0,5}(?: (?:is|was|are|to|ist|lautet|es|est|to jest|now)){1,2}[ :]{1,3}";
@@ -21,11 +22,19 @@ const CARD_CODE: &str = r#"(?i)(?:(?:card )?(?:cvv|cvc|cvn|csc)2?(?: code)?|card
 /// `the signing key 9fK2…`: the value right behind its name.
 const KEY: &str = r"(?i)(?:signing|api|access|secret|encryption|private|master|auth|deploy|service|session|refresh|bot|admin) (?:key|token|secret) ";
 
+/// `401 for key 9fK2…`: what a log says of it.
+const OF_LOG: &str = r"(?i)(?:key|token|secret)[ :=]{1,2}";
+
+/// The seed of one-time passwords (RFC 6238), in base32.
+const SEED: &str = r"(?i)(?:totp|otp|2fa|mfa|authenticator)[ _-]?(?:secret|seed|key|code)(?: key)?(?: is)?[ :=]{1,3}";
+
 pub(super) fn rules() -> Vec<Rule> {
     let told = (Left::Token, Tail::Value);
     vec![
         checked("password-told", Label::PASSWORD, TOLD, told, password),
         checked("key-behind", Label::API_KEY, KEY, told, key),
+        checked("key-of-log", Label::API_KEY, OF_LOG, told, of_log),
+        checked("otp-seed", Label::API_KEY, SEED, told, seed),
         checked("token-told", Label::API_KEY, TOKEN, told, token),
         checked(
             "pin",
@@ -76,6 +85,22 @@ fn key(candidate: &Candidate<'_>) -> Option<Hit> {
     let mixed = kinds.into_iter().all(has);
     (value.len() >= 20 && mixed && Worth::of(value) == Worth::Random)
         .then(|| candidate.valued(Label::API_KEY, 84))
+        .flatten()
+}
+
+/// What no digest and no name of a cached thing looks like.
+fn of_log(candidate: &Candidate<'_>) -> Option<Hit> {
+    is_bare_key(candidate.value)
+        .then(|| candidate.valued(Label::API_KEY, 82))
+        .flatten()
+}
+
+fn seed(candidate: &Candidate<'_>) -> Option<Hit> {
+    let value = candidate.value.as_bytes();
+    let letter = |b: &u8| b.is_ascii_uppercase() || matches!(b, b'2'..=b'7');
+    let mixed = value.iter().any(u8::is_ascii_digit) && value.iter().any(u8::is_ascii_uppercase);
+    (value.len() >= 16 && mixed && value.iter().all(letter))
+        .then(|| candidate.valued(Label::API_KEY, 88))
         .flatten()
 }
 
@@ -130,13 +155,19 @@ mod tests {
     use crate::rules::testing::{found, nothing};
 
     #[test]
-    fn keys_behind_a_clause() {
+    fn keys_in_logs_and_seeds() {
         let key = ["gmUGWxjPO1HZTeze0xFM", "IDQU8SyMtumvHl"].concat();
+        found(&format!("401 for key {key} (retry)"), "API_KEY", &[&key]);
         found(
             &format!("I made a token today, the new one is {key}"),
             "API_KEY",
             &[&key],
         );
+        let seed = ["JBSWY3DPEHPK", "3PXPGEZD"].concat();
+        found(&format!("totp secret {seed} issuer X"), "API_KEY", &[&seed]);
+        nothing("miss for key 3f786850e387550fdab836ed7e6dc881de23001b");
+        nothing("with key users:42:profile and the token Next");
+        nothing("the otp code AUTHENTICATIONREQUIRED");
     }
 
     #[test]
