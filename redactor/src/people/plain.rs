@@ -123,16 +123,7 @@ impl<'t> Reader<'t> {
         }
         let initial = first.is_initial();
         if first.kind.is(Kind::STOP) && !initial {
-            let either = first.kind.is(Kind::GIVEN);
-            return match lead {
-                // `"name": "French Guiana"`
-                Lead::Label if self.quoted(start) && !self.surname_follows(first) => None,
-                Lead::Title | Lead::Field | Lead::Label if either => self.led(first, lead),
-                // `her maiden name is Key`
-                Lead::Field if first.kind.is(Kind::SURNAME) => self.led(first, lead),
-                _ if either => self.cell(start, first),
-                _ => None,
-            };
+            return self.behind_stop(start, first, lead);
         }
         if initial && let Some(name) = self.spaced_out(start) {
             return Some(name);
@@ -168,6 +159,20 @@ impl<'t> Reader<'t> {
             return Some(name);
         }
         self.lone(start, first)
+    }
+
+    /// The name that begins with a word which most often begins none.
+    fn behind_stop(&mut self, start: usize, first: Word<'t>, lead: Lead) -> Option<Name> {
+        let either = first.kind.is(Kind::GIVEN);
+        match lead {
+            // `"name": "French Guiana"`
+            Lead::Label if self.quoted(start) && !self.surname_follows(first) => None,
+            Lead::Title | Lead::Field | Lead::Label if either => self.led(first, lead),
+            // `her maiden name is Key`
+            Lead::Field if first.kind.is(Kind::SURNAME) => self.led(first, lead),
+            _ if either => self.cell(start, first),
+            _ => None,
+        }
     }
 
     /// Whether a word begins no name whatever stands before it; near the end of a text, what does

@@ -279,13 +279,16 @@ async fn s3_goes_and_comes_back_and_the_gateway_is_killed_under_load() {
     let before = told.answered();
     until("a request without S3", || more_than(before)).await;
     until("a full spool", || told.unavailable() > 3).await;
-    let ready = gateway.readyz().await;
-    assert_eq!(ready.status, 503, "{}", ready.text());
-    assert!(
-        ready
-            .text()
-            .contains("the store takes nothing: S3 could not be reached")
-    );
+    let start = Instant::now();
+    loop {
+        let ready = gateway.readyz().await;
+        let why = "the store takes nothing: S3 could not be reached";
+        if ready.status == 503 && ready.text().contains(why) {
+            break;
+        }
+        assert!(start.elapsed() < PATIENCE, "{}", ready.text());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 
     // S3 is back: what waited goes out, and requests are served again.
     place.front.set(Fate::Passes);

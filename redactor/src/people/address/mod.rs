@@ -104,10 +104,8 @@ impl<'t> Reader<'t> {
     fn street(&mut self) -> Option<Street> {
         let (mut at, mut numbers, mut words, mut lower) = (self.at, 0, 0, 0);
         // `C/ Mayor 8`
-        let calle = self
-            .text
-            .get(at..)
-            .is_some_and(|rest| rest.starts_with("C/ ") || rest.starts_with("c/ "));
+        let rest = self.text.get(at..).unwrap_or_default();
+        let calle = rest.starts_with("C/ ") || rest.starts_with("c/ ");
         at += if calle { 3 } else { 0 };
         let (mut street, mut prefixed, mut romance) = (calle, calle, calle);
         let (mut end, mut last) = (None, at);
