@@ -58,8 +58,10 @@ impl Dir {
             };
             let name = name.to_string_lossy().into_owned();
             if kind.is_symlink() && fs::metadata(&path).is_ok_and(|there| there.is_dir()) {
-                // Not followed, since it may lead anywhere; what lies behind it was not read.
+                // Not followed, since it may lead anywhere; what lies behind it was not read, and if
+                // it stands for an object, that cannot be read either.
                 let link = format!("{}: a link to a folder", path.display());
+                found.objects.push(Object::once(name.clone()));
                 found.unread.push((name, io::Error::other(link)));
             } else if !kind.is_dir() || depth >= MAX_DEPTH {
                 // Also what is no plain file: it is listed, and whoever reads it will fail.
@@ -238,7 +240,7 @@ mod tests {
         fs::rename(&there, &away).unwrap();
         std::os::unix::fs::symlink(&away, &there).unwrap();
         let found = store.survey("").unwrap();
-        assert!(found.objects.is_empty());
+        assert_eq!(found.objects, [Object::once("outside".to_owned())]);
         let unread: Vec<_> = found.unread.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(unread, ["outside"]);
         assert!(store.list("").is_err());
