@@ -7,7 +7,7 @@ use super::spelling::Form;
 use super::text::Text;
 use super::tolerant::Token;
 use super::{ReplyRefusal, Sight};
-use crate::finding::{Field, Finding, Look};
+use crate::finding::{Field, Finding, Look, ScanError};
 use crate::label::Label;
 use crate::slot;
 use crate::spans::is_sealed;
@@ -66,7 +66,16 @@ impl Text {
         window: Range<usize>,
         last: bool,
     ) -> Result<Look, ReplyRefusal> {
-        let (text, engine) = (self.slice(window), sight.cx.engine);
+        let engine = sight.cx.engine;
+        // A window that is not all there must not pass for one in which nothing is.
+        let (from, to) = (
+            window.start.checked_sub(self.base),
+            window.end.checked_sub(self.base),
+        );
+        let text = from
+            .zip(to)
+            .and_then(|(from, to)| self.buffer.get(from..to));
+        let text = text.ok_or(ScanError::Unanswered)?;
         if !last {
             return Ok(engine.look(text, self.field())?);
         }

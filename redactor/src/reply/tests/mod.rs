@@ -29,6 +29,27 @@ fn plain_text_passes_and_is_not_held() {
     assert!(released.starts_with("The quick brown fox"), "{released}");
 }
 
+/// A window that reaches behind what came is an error, not a text without findings.
+#[test]
+fn what_is_not_there_is_not_taken_for_searched() {
+    let session = Session::new();
+    let cx = session.context();
+    let mut sight = Sight {
+        cx: &cx,
+        destination: &Destination::ReplyText,
+        receipt: &mut ReplyReceipt::default(),
+    };
+    let mut text = text::Text::new(None);
+    text.push(&mut sight, "to lena.fors@example.org and on", false)
+        .unwrap();
+    let end = text.base + text.buffer.len();
+    assert!(text.look(&sight, text.base..end, false).is_ok());
+    for window in [text.base..end + 1, end + 1..end + 9] {
+        let refused = text.look(&sight, window, false).map(|_| ());
+        assert_eq!(refused, Err(crate::ScanError::Unanswered.into()));
+    }
+}
+
 #[test]
 fn tokens_come_back_and_unknown_ones_do_not() {
     let mut session = Session::new();
