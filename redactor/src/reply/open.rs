@@ -1,5 +1,6 @@
 //! Matches that do not end: masked from their start, dropped until they end.
 
+use super::span::Span;
 use super::text::{Text, last_bytes};
 use super::tolerant::Tokens;
 use super::{Decided, ReplyRefusal, Sight};
@@ -39,7 +40,7 @@ impl Text {
         let spans = self.spans(sight, &found, findings, start)?;
         self.release(sight, spans, start, out)?;
         match sight.cx.policy.action(open.label, Direction::Reply) {
-            Action::Allow => self.at = to,
+            Action::Allow => self.pass(sight, to, out)?,
             Action::Block => {
                 return Err(ReplyRefusal::Blocked {
                     label: open.label,
@@ -56,6 +57,20 @@ impl Text {
             }
         }
         Ok(())
+    }
+
+    /// Lets an open match pass up to `to`, but for the session's tokens in it.
+    fn pass(
+        &mut self,
+        sight: &mut Sight<'_>,
+        to: usize,
+        out: &mut Decided,
+    ) -> Result<(), ReplyRefusal> {
+        let Tokens { mut found, hold } = self.tokens(sight, to, false);
+        let limit = hold.min(to);
+        found.retain(|token| token.range.end <= limit);
+        let spans = found.into_iter().map(Span::Token).collect();
+        self.release(sight, spans, limit, out)
     }
 
     /// Undecided text that belongs to no open match goes on waiting: for a token to end beside

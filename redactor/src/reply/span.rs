@@ -157,7 +157,10 @@ impl Text {
                 from = from.max(next);
             }
         }
-        let tokens = found.iter().filter(|token| token.range.start < limit);
+        // With those in a finding that goes on behind the limit.
+        let ends = spans.iter().map(|span| span.range().end);
+        let reach = ends.chain([limit]).max().unwrap_or(limit);
+        let tokens = found.iter().filter(|token| token.range.start < reach);
         spans.extend(tokens.cloned().map(Span::Token));
         spans.sort_by_key(|span| span.range().start);
         Ok(spans)

@@ -2,6 +2,7 @@
 //! place (see [`Session::streamed`]).
 
 mod embedded;
+mod open;
 mod search;
 mod spellings;
 
