@@ -1,4 +1,5 @@
-//! From overlapping findings to disjoint ones: the more certain wins, then the longer.
+//! From overlapping findings to disjoint ones: the more certain wins, then the longer. What is left of
+//! the other is kept if that is most of it.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -8,7 +9,7 @@ use crate::finding::Finding;
 /// From this score on a secret wins over everything inside it.
 const SURE: u8 = 80;
 
-/// Sorted, disjoint findings. One that overlaps a better one is dropped.
+/// Sorted, disjoint findings. One that overlaps a better one by more than its edge is dropped.
 pub(crate) fn resolve(mut findings: Vec<Finding>) -> Vec<Finding> {
     findings.retain(|finding| finding.start < finding.end);
     if findings.len() < 2 {
@@ -35,7 +36,7 @@ pub(crate) fn resolve(mut findings: Vec<Finding>) -> Vec<Finding> {
     kept
 }
 
-/// Those of some findings, in the order of their starts, that overlap no better one.
+/// Those of some findings, in the order of their starts, that better ones leave.
 fn best(findings: Vec<Finding>) -> impl Iterator<Item = Finding> {
     let (mut inside, mut outside) = by_secrets(findings);
     let mut kept: BTreeMap<usize, Finding> = BTreeMap::new();
@@ -43,16 +44,28 @@ fn best(findings: Vec<Finding>) -> impl Iterator<Item = Finding> {
     for some in [&mut outside, &mut inside] {
         some.sort_by_key(|f| (Reverse(f.score), Reverse(f.end - f.start), f.start, f.rule));
         for finding in some.iter() {
-            let before = kept.range(..=finding.start).next_back();
-            let after = kept.range(finding.start..).next();
-            if before.is_none_or(|(_, known)| known.end <= finding.start)
-                && after.is_none_or(|(start, _)| *start >= finding.end)
-            {
-                kept.insert(finding.start, *finding);
+            if let Some(part) = beside(&kept, *finding) {
+                kept.insert(part.start, part);
             }
         }
     }
     kept.into_values()
+}
+
+/// What is left of a finding beside better ones, if that is most of it: two may share no more than a
+/// character that reads as several, or a word at the edge of both.
+fn beside(kept: &BTreeMap<usize, Finding>, finding: Finding) -> Option<Finding> {
+    let before = kept.range(..=finding.start).next_back();
+    let after = kept.range(finding.start + 1..).next();
+    let start = before.map_or(finding.start, |(_, known)| known.end.max(finding.start));
+    let end = after.map_or(finding.end, |(start, _)| finding.end.min(*start));
+    let around = after.is_some_and(|(_, known)| known.end < finding.end);
+    let most = 4 * end.saturating_sub(start) >= 3 * (finding.end - finding.start);
+    (most && !around).then_some(Finding {
+        start,
+        end,
+        ..finding
+    })
 }
 
 /// What lies inside a secret, and what does not: a password that looks like a mail address with
@@ -133,10 +146,24 @@ mod tests {
     fn the_better_one_wins_and_the_rest_stays() {
         let found = resolve(vec![
             finding(0, 10, 70),
-            finding(8, 20, 90),
+            finding(6, 20, 90),
             finding(20, 30, 60),
         ]);
-        assert_eq!(found, [finding(8, 20, 90), finding(20, 30, 60)]);
+        assert_eq!(found, [finding(6, 20, 90), finding(20, 30, 60)]);
+    }
+
+    #[test]
+    fn an_edge_is_shared() {
+        let (one, two) = (finding(0, 20, 95), finding(18, 38, 95));
+        assert_eq!(resolve(vec![one, two]), [one, finding(20, 38, 95)]);
+        let (better, other) = (finding(18, 40, 99), finding(0, 20, 90));
+        assert_eq!(resolve(vec![other, better]), [finding(0, 18, 90), better]);
+        // What lies around a better one is not cut in two.
+        let around = finding(0, 40, 80);
+        assert_eq!(
+            resolve(vec![around, finding(2, 4, 90)]),
+            [finding(2, 4, 90)]
+        );
     }
 
     #[test]
@@ -145,7 +172,7 @@ mod tests {
             label: Label::PASSWORD,
             ..finding(start, end, score)
         };
-        let (mail, key) = (finding(5, 15, 85), secret(20, 60, 99));
+        let (mail, key) = (finding(5, 15, 85), secret(15, 60, 99));
         assert_eq!(resolve(vec![mail, secret(0, 20, 90)]), [secret(0, 20, 90)]);
         // The longer one would have covered both; the better one covers only itself.
         assert_eq!(resolve(vec![secret(0, 25, 90), mail, key]), [mail, key]);

@@ -242,6 +242,16 @@ mod tests {
     }
 
     #[test]
+    fn a_sign_between_two_that_reads_as_several() {
+        let text = "lena.fors@example.org\u{bc}ana.rey@example.net";
+        found(
+            text,
+            "EMAIL",
+            &["lena.fors@example.org\u{bc}", "ana.rey@example.net"],
+        );
+    }
+
+    #[test]
     fn what_only_looks_like_an_address() {
         for text in [
             "git@github.com:org/repo.git",
