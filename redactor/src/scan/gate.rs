@@ -6,17 +6,18 @@
 //! nor, in a text that may still grow, be alive at its end: near that end, where it cannot be told,
 //! every start is admitted.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use regex_automata::hybrid::dfa::DFA;
 
+use super::beginnings::Beginnings;
 use super::bytes::Bytes;
 use super::cursor::{Cursor, Worth};
 use super::groups::grouped;
 use super::probe::{Keys, Test, holds_digits};
 use super::require::Need;
 use super::shape::LONGEST_SHAPE;
-use super::walk::{CLASSES, FIRSTS, Walk, classes};
+use super::walk::{CLASSES, Walk, classes};
 use crate::engine::EngineError;
 use crate::rule::Rule;
 
@@ -54,6 +55,8 @@ pub(super) struct Gates {
     plain: Vec<usize>,
 }
 
+/// Heads that are walked together: automata over more take megabytes for a moment, which the process then keeps.
+const AT_ONCE: usize = 16;
 /// The place in a row of what stands where the text has ended.
 const ENDS: usize = 256;
 /// The places of a shape, those first that tell words of text from it.
@@ -66,12 +69,9 @@ impl Gates {
         build: &dyn Fn(&[&str]) -> Result<DFA, EngineError>,
     ) -> Result<Self, EngineError> {
         let classes = classes();
-        let mut gates = Self {
-            starts: vec![0; FIRSTS * CLASSES * CLASSES],
-            ..Self::open()
-        };
+        let mut gates = Self::open();
         let mut shapes = Vec::new();
-        let mut bits: Vec<Mask> = vec![0; gates.starts.len()];
+        let mut begun = Beginnings::new();
         for (number, (need, members)) in grouped(rules).into_iter().enumerate() {
             if members.is_empty() {
                 continue;
@@ -81,9 +81,10 @@ impl Gates {
             }
             let heads = members.iter().filter_map(|at| rules.get(*at));
             let heads: Vec<&str> = heads.map(|rule| rule.head.as_ref()).collect();
-            let walk = Walk::new(build(&heads)?, &classes);
-            walk.mark(1 << number, &mut bits);
             let bit = 1 << number;
+            for some in heads.chunks(AT_ONCE) {
+                Walk::new(build(some)?, &classes).mark(bit, &mut begun);
+            }
             match (Test::new(&need)?, need) {
                 (None, _) => continue,
                 (Some(Test::Literal(wanted)), _) => {
@@ -113,7 +114,7 @@ impl Gates {
             }
         }
         gates.rows = rows(&shapes);
-        gates.intern(&bits);
+        gates.intern(&begun);
         Ok(gates)
     }
 
@@ -136,16 +137,14 @@ impl Gates {
         }
     }
 
-    fn intern(&mut self, bits: &[Mask]) {
-        let mut all = bits.to_vec();
+    fn intern(&mut self, begun: &Beginnings) {
+        let mut all: Vec<Mask> = begun.masks().collect::<HashSet<_>>().into_iter().collect();
         all.sort_unstable();
-        all.dedup();
         // Too many to tell apart: with the last ones every group may begin.
         all.truncate(usize::from(u8::MAX));
         let places: HashMap<Mask, u8> = all.iter().copied().zip(0..=u8::MAX).collect();
-        for (slot, mask) in self.starts.iter_mut().zip(bits) {
-            *slot = places.get(mask).copied().unwrap_or(u8::MAX);
-        }
+        let place = |mask| places.get(&mask).copied().unwrap_or(u8::MAX);
+        self.starts = begun.masks().map(place).collect();
         self.masks.fill(Mask::MAX);
         for (slot, mask) in self.masks.iter_mut().zip(all) {
             *slot = mask;
@@ -291,10 +290,10 @@ mod tests {
     fn every_rule_has_a_gate() {
         let wide = rules::built_in().into_iter().filter(|rule| {
             let classes = classes();
-            let mut bits = vec![0; FIRSTS * CLASSES * CLASSES];
+            let mut begun = Beginnings::new();
             let dfa = super::super::built(&[&rule.head]).unwrap();
-            Walk::new(dfa, &classes).mark(1, &mut bits);
-            let begins = bits.iter().filter(|bit| **bit != 0).count();
+            Walk::new(dfa, &classes).mark(1, &mut begun);
+            let begins = begun.masks().filter(|mask| *mask != 0).count();
             begins > 3000 && require::of(&rule.head).0 == Need::Start
         });
         let wide: Vec<&str> = wide.map(|rule| rule.name).collect();

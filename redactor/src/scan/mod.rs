@@ -7,6 +7,7 @@
 //! from which the automaton is still alive at the end of the text may yet become a match.
 
 mod around;
+mod beginnings;
 mod bytes;
 mod cursor;
 mod found;

@@ -6,6 +6,7 @@ use regex_automata::Anchored;
 use regex_automata::hybrid::LazyStateID;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 
+use super::beginnings::Beginnings;
 use super::gate::Mask;
 
 /// Bytes are told apart so finely: letters without case, zero, other digits, marks, the rest.
@@ -52,13 +53,13 @@ impl<'c> Walk<'c> {
     }
 
     /// Sets `bit` wherever three bytes leave the automaton alive or it has matched by then.
-    pub(super) fn mark(mut self, bit: Mask, bits: &mut [Mask]) {
-        if self.alive(bit, bits).is_none() {
-            bits.iter_mut().for_each(|slot| *slot |= bit);
+    pub(super) fn mark(mut self, bit: Mask, begun: &mut Beginnings) {
+        if self.alive(bit, begun).is_none() {
+            begun.mark(0..FIRSTS * CLASSES * CLASSES, bit);
         }
     }
 
-    fn alive(&mut self, bit: Mask, bits: &mut [Mask]) -> Option<()> {
+    fn alive(&mut self, bit: Mask, begun: &mut Beginnings) -> Option<()> {
         let mut starts = Vec::new();
         for behind in [None, Some(b'a'), Some(b' '), Some(b'\n'), Some(b'\r')] {
             let config = regex_automata::util::start::Config::new()
@@ -76,14 +77,14 @@ impl<'c> Walk<'c> {
             for (first, one) in self.firsts(start)? {
                 for (second, two) in self.step(one)? {
                     let row = (first * CLASSES + usize::from(second)) * CLASSES;
-                    let row = bits.get_mut(row..row + CLASSES)?;
                     // A match shows one byte late: whatever stands third, it is one.
                     if two.is_match() || one.is_match() {
-                        row.iter_mut().for_each(|slot| *slot |= bit);
+                        begun.mark(row..row + CLASSES, bit);
                         continue;
                     }
                     for (third, _) in self.step(two)? {
-                        *row.get_mut(usize::from(third))? |= bit;
+                        let place = row + usize::from(third);
+                        begun.mark(place..place + 1, bit);
                     }
                 }
             }
@@ -144,9 +145,9 @@ mod tests {
             let dfa = DFA::builder()
                 .configure(config)
                 .build("(?i)[a-z]{2}[0-9]x|abc[de]{9}");
-            let mut bits = vec![0; FIRSTS * CLASSES * CLASSES];
-            Walk::new(dfa.unwrap(), &classes()).mark(4, &mut bits);
-            bits.iter().filter(|bit| **bit == 4).count()
+            let mut begun = Beginnings::new();
+            Walk::new(dfa.unwrap(), &classes()).mark(4, &mut begun);
+            begun.masks().filter(|mask| *mask == 4).count()
         };
         let (known, unknown) = (count(None), count(Some(1)));
         assert!(known > 0 && known < unknown);
