@@ -1,17 +1,16 @@
 //! `verify`: what a log proves.
 
 use std::{
-    fs::File,
-    io::{self, Read, Write},
+    io::{self, Write},
     path::Path,
     process::ExitCode,
 };
 
-use gatehouse_envelope::stamp::Authorities;
+use gatehouse_envelope::{small_file, stamp::Authorities};
 use gatehouse_ledger::{
     clock::{Clock, SystemClock, rfc3339},
     store::Fetcher,
-    trust::{MAX_TRUST, Trust},
+    trust::Trust,
     verify::{
         At, Class, Doubt, Fault, Locks, Report, SealReport, State, StreamReport, Verdict, Verifier,
     },
@@ -90,14 +89,7 @@ fn read_authorities(path: &Path) -> Result<Authorities, Failure> {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    let mut text = String::new();
-    let limit = u64::try_from(MAX_TRUST)
-        .unwrap_or(u64::MAX)
-        .saturating_add(1);
-    File::open(path)
-        .and_then(|file| file.take(limit).read_to_string(&mut text))
-        .map_err(|error| unusable(path, &error))?;
-    Ok(text)
+    small_file::text(path).map_err(|error| unusable(path, &error))
 }
 
 fn unusable(path: &Path, why: &dyn std::fmt::Display) -> Failure {

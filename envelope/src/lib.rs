@@ -15,6 +15,7 @@ pub mod random;
 pub mod seal;
 pub mod secret;
 pub mod sign;
+pub mod small_file;
 pub mod stamp;
 
 mod derive;

@@ -10,6 +10,8 @@ use std::{fs, path::Path};
 
 pub(crate) use command::{Arguments, run};
 
+use gatehouse_envelope::small_file;
+
 use crate::cli::Failure;
 use parse::parse;
 use trial::trial;
@@ -87,19 +89,21 @@ pub(crate) fn load(folder: Option<&Path>) -> Result<Vec<Control>, Failure> {
 }
 
 fn read(folder: &Path, controls: &mut Vec<Control>) -> Result<(), Failure> {
-    let wrong = |error: std::io::Error| Failure::Usage(format!("{}: {error}", folder.display()));
-    for entry in fs::read_dir(folder).map_err(wrong)? {
-        let path = entry.map_err(wrong)?.path();
+    let wrong = |path: &Path, error: std::io::Error| {
+        Failure::Usage(format!("{}: {error}", path.display()))
+    };
+    for entry in fs::read_dir(folder).map_err(|error| wrong(folder, error))? {
+        let path = entry.map_err(|error| wrong(folder, error))?.path();
         if path.extension().is_none_or(|extension| extension != "sql") {
             continue;
         }
         let file = path.file_name().unwrap_or_default().to_string_lossy();
-        let text = fs::read_to_string(&path).map_err(wrong)?;
+        let text = small_file::text(&path).map_err(|error| wrong(&path, error))?;
         let fixtures = folder.join("fixtures").join(file.replace(".sql", ".json"));
-        let fixtures = match fs::read_to_string(fixtures) {
+        let fixtures = match small_file::text(&fixtures) {
             Ok(text) => Some(text),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => return Err(wrong(error)),
+            Err(error) => return Err(wrong(&fixtures, error)),
         };
         controls.push(control(&file, &text, fixtures)?);
     }

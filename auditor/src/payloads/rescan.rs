@@ -8,7 +8,10 @@ use std::{
     process::ExitCode,
 };
 
-use gatehouse_envelope::payload::{Commitment, PayloadError, Place};
+use gatehouse_envelope::{
+    payload::{Commitment, PayloadError, Place},
+    small_file,
+};
 use gatehouse_ledger::{
     clock::{Clock, SystemClock},
     payload::{Body, Part},
@@ -153,7 +156,7 @@ fn policy(file: Option<&Path>) -> Result<Policy, Failure> {
         return Ok(Policy::default());
     };
     let wrong = |why: String| Failure::Usage(format!("{}: {why}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    let text = small_file::text(path).map_err(|error| wrong(error.to_string()))?;
     let policy: Policy =
         toml::from_str(&text).map_err(|error| wrong(error.message().to_owned()))?;
     match policy.faults().first() {

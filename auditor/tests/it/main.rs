@@ -237,6 +237,30 @@ fn wrong_use_is_64_and_a_missing_log_is_2() {
     ] {
         assert_eq!(auditor(wrong).status.code(), Some(64), "{wrong:?}");
     }
+    // What never ends is no file of settings.
+    let controls = dir.path().join("controls");
+    std::fs::create_dir(&controls).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", controls.join("ZZ-01.sql")).unwrap();
+    let controls = controls.to_str().unwrap();
+    for (option, endless) in [
+        ("--trust", "/dev/zero"),
+        ("--tsa", "/dev/zero"),
+        ("--controls", controls),
+    ] {
+        let command = if option == "--controls" {
+            "scan"
+        } else {
+            "verify"
+        };
+        let refused = auditor(&[command, &at.ledger, option, endless]);
+        assert_eq!(refused.status.code(), Some(64), "{option} {refused:?}");
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert!(said.contains(endless), "{said}");
+        assert!(
+            said.contains(": it holds more than 8388608 bytes"),
+            "{said}"
+        );
+    }
     let missing = format!("{}/missing", at.ledger);
     assert_eq!(
         auditor(&["verify", &missing, "--trust", &at.trust])

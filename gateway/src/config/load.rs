@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::time::SystemTime;
 
-use gatehouse_envelope::secret::Secret;
+use gatehouse_envelope::{secret::Secret, small_file};
 use gatehouse_redactor::{Engine, Policies, Policy};
 use zeroize::Zeroizing;
 
@@ -89,8 +89,7 @@ impl Environment {
     /// # Errors
     /// A message that names the path.
     pub(super) fn file(&self, path: &str) -> Result<String, String> {
-        std::fs::read_to_string(self.path(path))
-            .map_err(|error| format!("cannot read {path}: {error}"))
+        small_file::text(&self.path(path)).map_err(|error| format!("cannot read {path}: {error}"))
     }
 
     /// The same of a file that holds a secret, which others must not be able to read or write.
@@ -226,6 +225,6 @@ impl Redaction {
 }
 
 fn text_of(file: &Path) -> Result<String, Faults> {
-    std::fs::read_to_string(file)
+    small_file::text(file)
         .map_err(|error| Faults::one("", format!("cannot read {}: {error}", file.display())))
 }

@@ -1,10 +1,11 @@
 //! Files that hold keys: read only if they are kept from others.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use gatehouse_envelope::small_file;
 use zeroize::Zeroizing;
 
 /// Reads a file that holds a key.
@@ -13,10 +14,10 @@ use zeroize::Zeroizing;
 /// mounted like that for processes that are not root.
 ///
 /// # Errors
-/// As for any file, and if others may read or write it. The permissions are those of the open
+/// As for any small file, and if others may read or write it. The permissions are those of the open
 /// file, so that nothing can be swapped in between.
 pub(super) fn read(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
-    let mut file = File::open(path)?;
+    let file = File::open(path)?;
     let data = file.metadata()?;
     if data.mode() & others(data.uid()) != 0 {
         return Err(io::Error::new(
@@ -25,7 +26,7 @@ pub(super) fn read(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
         ));
     }
     let mut content = Zeroizing::new(Vec::new());
-    file.read_to_end(&mut content)?;
+    small_file::read(file, &mut content)?;
     Ok(content)
 }
 

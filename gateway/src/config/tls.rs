@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use gatehouse_envelope::digest::sha256;
+use gatehouse_envelope::{digest::sha256, small_file};
 use rustls::client::verify_server_name;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
@@ -83,14 +83,18 @@ impl TlsFiles {
     /// A fault for each that cannot be read, and for a key that others may read or write.
     pub fn contents(&self) -> Result<Contents, Faults> {
         let mut faults = Faults::default();
-        let open = |path: &Path| std::fs::read(path);
-        let certificate = read(&self.certificate, CERTIFICATE, open, &mut faults);
+        let certificate = read(
+            &self.certificate,
+            CERTIFICATE,
+            small_file::bytes,
+            &mut faults,
+        );
         let key = read(&self.key, KEY, secret_file::read, &mut faults);
         let client_ca = self.client_ca.as_deref();
         let contents = Contents {
             certificate,
             key,
-            client_ca: client_ca.map(|path| read(path, CLIENT_CA, open, &mut faults)),
+            client_ca: client_ca.map(|path| read(path, CLIENT_CA, small_file::bytes, &mut faults)),
         };
         if faults.is_empty() {
             Ok(contents)

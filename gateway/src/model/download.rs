@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
+use gatehouse_envelope::small_file;
 use http::header::{ACCEPT, AUTHORIZATION, LOCATION, USER_AGENT};
 use http::{Request, Uri};
 use http_body_util::{BodyExt, Empty};
@@ -83,7 +84,7 @@ fn client(roots: Option<&Path>) -> Result<Connection, InstallError> {
             .with_provider_and_webpki_roots(provider)
             .map_err(|_| InstallError::Tls)?,
         Some(path) => {
-            let pem = std::fs::read(path)
+            let pem = small_file::bytes(path)
                 .map_err(|error| InstallError::io("cannot read", path, &error))?;
             let mut store = RootCertStore::empty();
             store.add_parsable_certificates(CertificateDer::pem_slice_iter(&pem).flatten());

@@ -5,8 +5,11 @@ use std::io::{Cursor, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use gatehouse_envelope::digest::{hex, sha256, sha256_of};
 use gatehouse_envelope::random;
+use gatehouse_envelope::{
+    digest::{hex, sha256, sha256_of},
+    small_file,
+};
 
 use super::InstallError;
 
@@ -122,6 +125,15 @@ pub fn install(wheel: &[u8], data: &Path) -> Result<(), InstallError> {
         let _ = fs::remove_dir_all(&fresh);
     }
     written
+}
+
+/// A wheel that is at hand.
+///
+/// # Errors
+/// It cannot be read, or is larger than any that is fetched.
+pub fn wheel(path: &Path) -> Result<Vec<u8>, InstallError> {
+    small_file::bytes_within(path, LARGEST)
+        .map_err(|error| InstallError::io("cannot read", path, &error))
 }
 
 /// The pinned files of the wheel.

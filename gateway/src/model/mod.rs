@@ -22,7 +22,7 @@ use std::path::Path;
 #[cfg(feature = "model")]
 pub use download::{PUBLIC_INDEX, Source, download};
 #[cfg(feature = "model")]
-pub use files::{DIRECTORY, check, install, is_installed};
+pub use files::{DIRECTORY, check, install, is_installed, wheel};
 pub use kept::Kept;
 #[cfg(feature = "model")]
 pub use loaded::{Load, Loaded};

@@ -84,6 +84,42 @@ fn check_lists_every_fault_and_exits_with_64() {
     assert_eq!(run(&["check", "/nonexistent"], "").status, 64);
 }
 
+/// What never ends, or is far too large, is no configuration: no more of it is read than any has.
+#[test]
+fn files_that_never_end_are_refused_with_64() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let key = folder.path().join("key");
+    std::fs::write(&key, "k".repeat(9 << 20)).expect("written");
+    let owner = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&key, owner).expect("set");
+    let key = key.display().to_string();
+    let naming = |text: &str| file(folder.path(), text);
+    for (text, named) in [
+        ("redaction = \"/dev/zero\"\n", "/dev/zero"),
+        (
+            "[tls]\ncertificate = \"/dev/zero\"\nkey = \"file:/dev/null\"\n",
+            "/dev/zero",
+        ),
+        (
+            &format!(
+                "[[provider]]\nname = \"a\"\nprotocol = \"openai\"\nmodels = [\"m\"]\napi_key = \"file:{key}\"\n"
+            ),
+            &key,
+        ),
+    ] {
+        let ran = run(&["check", &naming(text)], "");
+        assert_eq!(ran.status, 64, "{text}: {}", ran.err);
+        let said = format!("cannot read {named}: it holds more than 8388608 bytes");
+        assert!(ran.out.contains(&said), "{text}: {}", ran.out);
+    }
+    for command in [&["check"][..], &["up", "--config"], &["health", "--config"]] {
+        let ran = run(&[command, &["/dev/zero"]].concat(), "");
+        assert_eq!(ran.status, 64, "{command:?}: {}", ran.err);
+        let said = "cannot read /dev/zero: it holds more than 8388608 bytes";
+        assert!((ran.out + &ran.err).contains(said), "{command:?}");
+    }
+}
+
 #[test]
 fn up_refuses_a_faulty_configuration_before_it_touches_anything() {
     let folder = tempfile::tempdir().expect("a folder");
