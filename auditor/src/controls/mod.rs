@@ -89,9 +89,8 @@ pub(crate) fn load(folder: Option<&Path>) -> Result<Vec<Control>, Failure> {
 }
 
 fn read(folder: &Path, controls: &mut Vec<Control>) -> Result<(), Failure> {
-    let wrong = |path: &Path, error: std::io::Error| {
-        Failure::Usage(format!("{}: {error}", path.display()))
-    };
+    let wrong =
+        |path: &Path, error: std::io::Error| Failure::Usage(format!("{}: {error}", path.display()));
     for entry in fs::read_dir(folder).map_err(|error| wrong(folder, error))? {
         let path = entry.map_err(|error| wrong(folder, error))?.path();
         if path.extension().is_none_or(|extension| extension != "sql") {

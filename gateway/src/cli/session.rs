@@ -126,9 +126,17 @@ pub(super) fn run(command: Command, output: &mut Output) -> Result<(), Failure> 
     match command {
         Command::Erase(it) => {
             let (reference, place) = it.named()?;
-            done(place.ask(Request::SessionErase { reference })?)
+            let told = format!(
+                "session {reference} is erased: its state and its key are destroyed, and nothing opens what was \
+                 sealed under it"
+            );
+            done(
+                place.ask(Request::SessionErase { reference })?,
+                &told,
+                output,
+            )
         }
-        Command::Grant(it) => grant(it),
+        Command::Grant(it) => grant(it, output),
         Command::Hold(it) => {
             let (reference, place) = it.one.named()?;
             let reason = it.reason;
@@ -137,24 +145,37 @@ pub(super) fn run(command: Command, output: &mut Output) -> Result<(), Failure> 
                     "the reason is not a plain word (1 to 128 of letters, digits and - _ . : /)";
                 return Err(Failure::Usage(what.to_owned()));
             }
-            done(place.ask(Request::SessionHold { reference, reason })?)
+            let told = format!(
+                "session {reference} is on hold ({reason}): its key stays until gatehouse session release"
+            );
+            let request = Request::SessionHold { reference, reason };
+            done(place.ask(request)?, &told, output)
         }
         Command::Holds(it) => holds(it, output),
         Command::List(it) => list(it, output),
         Command::Release(it) => {
             let (reference, place) = it.named()?;
-            done(place.ask(Request::SessionRelease { reference })?)
+            let told = format!(
+                "session {reference} is not on hold any more: its key goes at the end of its time, or by an erasure"
+            );
+            let request = Request::SessionRelease { reference };
+            done(place.ask(request)?, &told, output)
         }
         Command::Revoke(it) => {
             let (reference, place) = it.named()?;
-            done(place.ask(Request::SessionRevoke { reference })?)
+            let told = format!(
+                "session {reference} is revoked: its state is destroyed, and so is its key unless payloads or a legal \
+                 hold keep it"
+            );
+            let request = Request::SessionRevoke { reference };
+            done(place.ask(request)?, &told, output)
         }
         Command::Show(it) => show(it, output),
     }
 }
 
 /// The file is made first: what could not be written down must not be given out.
-fn grant(it: Grant) -> Result<(), Failure> {
+fn grant(it: Grant, output: &mut Output) -> Result<(), Failure> {
     if let Some(odd) = it.references.iter().find(|it| !is_reference(it)) {
         return Err(Failure::Usage(format!("not a session's reference: {odd}")));
     }
@@ -177,7 +198,11 @@ fn grant(it: Grant) -> Result<(), Failure> {
         Err(failure) => Err(failure),
     };
     match given {
-        Ok(given) if given == asked => Ok(()),
+        Ok(given) if given == asked => {
+            let file = it.out.display();
+            output.note(&format!("keys of {given} sessions are written to {file}"));
+            Ok(())
+        }
         Ok(given) => {
             if given == 0 {
                 let _removed = std::fs::remove_file(&it.out);
@@ -288,9 +313,13 @@ fn tokens(spend: Option<Spend>) -> String {
     spend.map_or_else(|| "?".to_owned(), |spend| spend.tokens().to_string())
 }
 
-fn done(answer: Answer) -> Result<(), Failure> {
+/// Says what was done, and what is so from now on.
+fn done(answer: Answer, told: &str, output: &mut Output) -> Result<(), Failure> {
     match answer {
-        Answer::Done {} => Ok(()),
+        Answer::Done {} => {
+            output.note(told);
+            Ok(())
+        }
         other => Err(unexpected(other)),
     }
 }

@@ -9,7 +9,7 @@ use crate::gate::{Gate, Script};
 use crate::streams::Speaks;
 
 /// A session with one exchange.
-async fn used(gate: &Gate) -> String {
+pub(super) async fn used(gate: &Gate) -> String {
     gate.provider.play(whole("-"));
     let request = json!({"model": "m", "messages": [{"role": "user", "content": "hi"}]});
     let answer = gate.caller().post(Speaks::OpenAi.path(), &request).await;

@@ -3,6 +3,7 @@
 
 mod erased;
 mod refused;
+mod told;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
