@@ -17,6 +17,7 @@ use gatehouse_ledger::{
     export::is_word,
     store::{Dir, Fetcher},
 };
+use gatehouse_redactor::{Engine, Policy};
 pub(crate) use socket::{AT_ONCE, Given, ask_for_keys};
 pub(crate) use staged::{Staged, StagedFile};
 
@@ -125,10 +126,16 @@ pub(crate) fn digest_of_folder(folder: &Path) -> Result<String, Failure> {
     Ok(format!("sha256:{}", hex(&sha256(&[lines.as_bytes()]))))
 }
 
+/// A word for the record: one that holds no value, since the log cannot be mended.
 fn word(text: &str) -> Result<String, String> {
-    match is_word(text) {
-        true => Ok(text.to_owned()),
-        false => Err("1 to 128 letters, digits and - _ . : /".into()),
+    if !is_word(text) {
+        return Err("1 to 128 letters, digits and - _ . : /".into());
+    }
+    let engine = Engine::new(&Policy::default()).map_err(|error| error.to_string())?;
+    let found = engine.find_certain(text);
+    match found.map_err(|error| error.to_string())?.first() {
+        Some(found) => Err(format!("looks like a {}", found.label)),
+        None => Ok(text.to_owned()),
     }
 }
 

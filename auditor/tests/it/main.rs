@@ -226,6 +226,9 @@ fn wrong_use_is_64_and_a_missing_log_is_2() {
         &["verify", "s3://Bucket/prefix"],
         &["timeline", &at.ledger],
         &["timeline", &at.ledger, "--session", "r_1"],
+        // What is said for the record may hold no value.
+        &["scan", &at.ledger, "--as", "4111111111111111"],
+        &["scan", &at.ledger, "--purpose", "for Jane"],
         &[
             "timeline",
             &at.ledger,

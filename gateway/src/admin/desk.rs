@@ -160,7 +160,7 @@ impl Desk {
 }
 
 /// A word for the log must be one, and hold no value: the log cannot be mended.
-pub(super) fn bare_word(what: &str, word: &str) -> Result<(), String> {
+pub(crate) fn bare_word(what: &str, word: &str) -> Result<(), String> {
     if !is_word(word) {
         return Err(format!(
             "the {what} is not a plain word (1 to 128 of letters, digits and - _ . : /)"

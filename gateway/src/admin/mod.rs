@@ -23,6 +23,7 @@ mod vault;
 
 pub use client::{AskError, ask};
 pub use desk::Desk;
+pub(crate) use desk::bare_word;
 pub use health::Health;
 pub use office::{Files, Office, OfficeError};
 pub use protocol::{Answer, GivenKey, KeyView, Request, Rewrap, RotatedKey};

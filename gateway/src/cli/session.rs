@@ -7,7 +7,6 @@ use std::{
     path::PathBuf,
 };
 
-use gatehouse_ledger::export::is_word;
 use zeroize::Zeroizing;
 
 use super::{
@@ -16,7 +15,7 @@ use super::{
     listing::{json, table},
 };
 use crate::{
-    admin::{Answer, GivenKey, Request},
+    admin::{Answer, GivenKey, Request, bare_word},
     clock::rfc3339,
     session::{Hold as HoldView, SessionView, Spend, is_reference},
 };
@@ -140,11 +139,7 @@ pub(super) fn run(command: Command, output: &mut Output) -> Result<(), Failure> 
         Command::Hold(it) => {
             let (reference, place) = it.one.named()?;
             let reason = it.reason;
-            if !is_word(&reason) {
-                let what =
-                    "the reason is not a plain word (1 to 128 of letters, digits and - _ . : /)";
-                return Err(Failure::Usage(what.to_owned()));
-            }
+            fit("reason", Some(&reason))?;
             let told = format!(
                 "session {reference} is on hold ({reason}): its key stays until gatehouse session release"
             );
@@ -179,6 +174,8 @@ fn grant(it: Grant, output: &mut Output) -> Result<(), Failure> {
     if let Some(odd) = it.references.iter().find(|it| !is_reference(it)) {
         return Err(Failure::Usage(format!("not a session's reference: {odd}")));
     }
+    fit("name", it.name.as_deref())?;
+    fit("purpose", it.purpose.as_deref())?;
     let mut options = File::options();
     let file = options
         .write(true)
@@ -217,6 +214,12 @@ fn grant(it: Grant, output: &mut Output) -> Result<(), Failure> {
             Err(failure)
         }
     }
+}
+
+/// What no record may hold is wrong use, whether a gateway runs or not.
+fn fit(what: &str, word: Option<&str>) -> Result<(), Failure> {
+    let checked = word.map_or(Ok(()), |word| bare_word(what, word));
+    checked.map_err(Failure::Usage)
 }
 
 fn written(file: &mut File, keys: &[GivenKey]) -> Result<(), Failure> {

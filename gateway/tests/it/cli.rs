@@ -451,6 +451,10 @@ fn unfit_names_and_commands_without_a_gateway_make_no_data_directory() {
     let data = folder.path().join("data");
     let place = data.display().to_string();
     let reference = format!("s_{}", "a".repeat(26));
+    // A reason goes into the log, which may hold no value.
+    let card = "4111111111111111";
+    let keys = folder.path().join("keys").display().to_string();
+    let grant = ["session", "grant", &reference, "--out", &keys];
     for (status, arguments) in [
         (64, &["key", "create", "--name", "a\nb"][..]),
         (64, &["key", "create", "--name", ""]),
@@ -459,6 +463,11 @@ fn unfit_names_and_commands_without_a_gateway_make_no_data_directory() {
         (64, &["session", "show", "gs_x"]),
         (64, &["session", "revoke", "s_x"]),
         (64, &["session", "erase", ""]),
+        (64, &["session", "hold", &reference, "--reason", "for Jane"]),
+        (64, &["session", "hold", &reference, "--reason", card]),
+        (64, &[&grant[..], &["--as", card]].concat()),
+        (64, &[&grant[..], &["--purpose", card]].concat()),
+        (1, &["session", "hold", &reference, "--reason", "case:1"]),
         (1, &["session", "erase", &reference]),
         (1, &["session", "revoke", &reference]),
         (1, &["session", "show", &reference]),
@@ -470,7 +479,10 @@ fn unfit_names_and_commands_without_a_gateway_make_no_data_directory() {
         let ran = run(&arguments, "");
         assert_eq!(ran.status, status, "{arguments:?}: {}", ran.err);
         assert!(!ran.err.is_empty() && ran.out.is_empty(), "{arguments:?}");
-        assert!(!data.exists(), "{arguments:?}");
+        assert!(
+            !data.exists() && !Path::new(&keys).exists(),
+            "{arguments:?}"
+        );
     }
     let ran = run(&["key", "create", "--name", "n", "--data", &place], "");
     assert_eq!(ran.status, 0, "{}", ran.err);
