@@ -158,6 +158,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
             verify::run(log.as_ref(), &by, asked.json)
         }
         Command::Timeline(asked) => {
+            asked.given.apart(&asked.at)?;
             let log = asked.at.open()?;
             let what = match (asked.what.session, asked.what.request) {
                 (Some(session), _) => timeline::What::Session(session),

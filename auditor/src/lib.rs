@@ -4,6 +4,7 @@
 //! no gateway. The exit codes are part of what it says: 0 holds, 1 broken, 2 could not tell, 64 for
 //! wrong use.
 
+mod apart;
 pub mod cli;
 mod controls;
 mod diff;

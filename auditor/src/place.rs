@@ -9,7 +9,7 @@ use gatehouse_ledger::{
     verify::Locks,
 };
 
-use crate::cli::Failure;
+use crate::{apart::apart, cli::Failure, export::Recording};
 
 /// The places of one log.
 #[derive(clap::Args)]
@@ -63,6 +63,18 @@ impl Places {
         }
         let places = self.places.iter().map(|place| open(place, &self.reach));
         Ok(Box::new(Joined::new(places.collect::<Result<_, _>>()?)))
+    }
+}
+
+impl Places {
+    /// Nothing may be written into them: neither at `targets`, nor a record of it.
+    pub(crate) fn apart(
+        &self,
+        targets: impl IntoIterator<Item = PathBuf>,
+        recording: &Recording,
+    ) -> Result<(), Failure> {
+        let places = self.places.iter().map(PathBuf::as_path);
+        apart(places, targets.into_iter().chain(recording.folders()))
     }
 }
 

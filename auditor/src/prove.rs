@@ -60,6 +60,7 @@ pub(crate) struct CheckProof {
 /// Makes the proof, checks it as its receiver will, and says what that gives.
 pub(crate) fn prove(asked: &Prove) -> Result<ExitCode, Failure> {
     let trust = read_trust(&asked.trust)?;
+    asked.at.apart([asked.out.clone()], &asked.recording)?;
     let log = asked.at.open()?;
     let mut bar = Bar::new("segments");
     let report = Verifier::new(Some(&trust))

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::{
     cli::{Failure, note},
     export::{Export, Exported, Recording},
+    place::Places,
 };
 
 /// Fields that are shown apart, or say nothing to a reader.
@@ -62,6 +63,13 @@ pub(crate) struct Given {
     out: Option<PathBuf>,
     #[command(flatten)]
     recording: Recording,
+}
+
+impl Given {
+    /// Nothing of it may be written into the log.
+    pub(crate) fn apart(&self, log: &Places) -> Result<(), Failure> {
+        log.apart(self.out.clone(), &self.recording)
+    }
 }
 
 /// Writes the records; exit code 2 if there are none, or if parts of the log could not be read.

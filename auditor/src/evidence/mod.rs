@@ -75,6 +75,9 @@ pub(crate) struct Facts {
 
 /// Makes the package; says where the report is, and ends as `scan` does.
 pub(crate) fn run(asked: &Arguments) -> Result<ExitCode, Failure> {
+    let Source { at, db, .. } = &asked.source;
+    let targets = [&asked.out].into_iter().chain(db).chain(&asked.key);
+    at.apart(targets.cloned(), &asked.recording)?;
     let (controls, mut loaded) = asked.source.load()?;
     let period = period(asked, &loaded)?;
     let signer = asked.key.as_deref().map(signer).transpose()?;

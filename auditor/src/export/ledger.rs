@@ -1,6 +1,9 @@
 //! A log of the auditor's own: the same format, with its own key. One process at a time has it open.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use gatehouse_envelope::sign::FileSigner;
 use gatehouse_ledger::{
@@ -13,6 +16,11 @@ use crate::cli::Failure;
 
 /// What the log's deployment is called.
 const DEPLOYMENT: &str = "auditor";
+
+/// Where the log is in its folder.
+pub(super) fn place(folder: &Path) -> PathBuf {
+    folder.join("ledger")
+}
 
 /// Writes the record into the folder's log: `ledger/` is the log, `trust.policy` what verifies it,
 /// `keys/signer` its key. The segment with the record is stored when this returns.
@@ -34,7 +42,7 @@ pub(super) fn record(folder: &Path, export: &Export) -> Result<(), Failure> {
         pace: Pace::default(),
         seals: SealLog::Own,
     };
-    let store = Arc::new(Dir::new(folder.join("ledger")));
+    let store = Arc::new(Dir::new(place(folder)));
     let signer = Arc::new(signer.map_err(|error| wrong(&error))?);
     let opened = Ledger::open(options, store, signer, Arc::new(SystemClock::new()));
     let (ledger, recovery) = opened.map_err(|error| wrong(&error))?;

@@ -63,6 +63,14 @@ impl Recording {
         ledger::record(place, &export)
     }
 
+    /// Where a record is written if it is written here: the folder, and the log in it.
+    pub(crate) fn folders(&self) -> impl Iterator<Item = PathBuf> {
+        let folder = self.record.as_deref().filter(|place| !is_socket(place));
+        folder
+            .into_iter()
+            .flat_map(|folder| [folder.to_owned(), ledger::place(folder)])
+    }
+
     /// Writes what `fill` writes: to standard output, or as the new file `out`, recorded as `export` with
     /// its digest.
     ///

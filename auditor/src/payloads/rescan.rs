@@ -29,6 +29,7 @@ use super::{
     survey::Survey,
 };
 use crate::{
+    apart::apart,
     cli::{Failure, note},
     export::{Export, Exported, Recording, digest_of},
     place::{Demanded, Places, open},
@@ -109,6 +110,10 @@ struct Rescan {
 pub(crate) fn run(asked: &Arguments) -> Result<ExitCode, Failure> {
     let trust = asked.trust.as_deref().map(read_trust).transpose()?;
     let searcher = Searcher::new(policy(asked.redaction.as_deref())?).map_err(Failure::Usage)?;
+    let written = || asked.out.clone().into_iter();
+    asked.at.apart(written(), &asked.recording)?;
+    let payloads = [asked.payloads.as_path()];
+    apart(payloads, written().chain(asked.recording.folders()))?;
     let (log, place) = (asked.at.open()?, open(&asked.payloads, &asked.at.reach)?);
     let verifier = Verifier::new(trust.as_ref()).locks(asked.demanded.locks());
     let proved = Proved::read(log.as_ref(), verifier);

@@ -161,6 +161,8 @@ enum Format {
 
 /// Scans and writes to standard output.
 pub(crate) fn run(asked: &Arguments) -> Result<ExitCode, Failure> {
+    let Source { at, db, .. } = &asked.source;
+    at.apart(asked.out.iter().chain(db).cloned(), &asked.recording)?;
     let (controls, mut loaded) = asked.source.load()?;
     let period = Period::new(
         asked.from.unwrap_or(loaded.first_us),

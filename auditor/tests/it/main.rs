@@ -8,6 +8,7 @@
     reason = "clippy's leave for tests does not reach the helpers of an integration test"
 )]
 
+mod apart;
 #[cfg(feature = "aws")]
 #[path = "../../../envelope/tests/it/aws/mod.rs"]
 mod aws;
