@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashSet};
 use gatehouse_envelope::digest::sha256;
 use gatehouse_ledger::{
     payload::{Body, Location, PREFIX},
-    store::{Fetcher, StoreError},
+    store::{Fetcher, StoreError, Survey},
     verify::Verdict,
 };
 use serde_json::{Value, json};
 
-use super::{LARGEST, survey::Survey};
+use super::{LARGEST, survey::Survey as Said};
 use crate::{cli::Failure, progress::Bar, proved::Proved};
 
 /// Of each kind so many places are shown.
@@ -66,6 +66,8 @@ pub(crate) struct Checked {
     places: Vec<(State, String, String)>,
     /// Objects in the payloads' place that are none: nothing else belongs there, least of all keys.
     foreign: Vec<String>,
+    /// Folders of the payloads' place that could not be read, and why. Empty: the place.
+    unread: Vec<(String, String)>,
     /// Payloads that no record names: of attempts that came to nothing, or of records that are missing.
     strays: u64,
     /// Payloads in the log's own place, where nothing can be erased.
@@ -79,7 +81,7 @@ pub(crate) fn check(
     place: &dyn Fetcher,
     now_us: u64,
 ) -> Result<Checked, Failure> {
-    let survey = Survey::of(log)?;
+    let said = Said::of(log)?;
     let mut checked = Checked::default();
     let (mut bar, mut named) = (Bar::new("payloads"), HashSet::new());
     let mut done = 0;
@@ -92,33 +94,30 @@ pub(crate) fn check(
         for body in bodies {
             let name = body.location.name();
             named.insert(mark(&name));
-            let (state, why) = state(&survey, place, &body, now_us);
+            let (state, why) = state(&said, place, &body, now_us);
             checked.add(state, name, why);
             done += 1;
-            bar.show(done, survey.named);
+            bar.show(done, said.named);
         }
         Ok(())
     })?;
     drop(bar);
-    let list = |place: &dyn Fetcher, prefix: &str| {
-        place
-            .list(prefix)
-            .map_err(|error| Failure::Read(error.to_string()))
-    };
-    for object in list(place, "")? {
-        match Location::parse(&object.name) {
-            None => checked.foreign.push(object.name),
-            Some(_) if named.contains(&mark(&object.name)) => {}
+    for name in checked.seen(place.survey("")) {
+        match Location::parse(&name) {
+            None => checked.foreign.push(name),
+            Some(_) if named.contains(&mark(&name)) => {}
             Some(_) => checked.strays += 1,
         }
     }
-    checked.misplaced = list(own, PREFIX)?.len() as u64;
+    // What cannot be read of the log's own place, its verification says.
+    let own = own.survey(PREFIX).unwrap_or_default();
+    checked.misplaced = own.objects.len() as u64;
     Ok(checked)
 }
 
 /// What became of one payload, and what proves that.
-fn state(survey: &Survey, place: &dyn Fetcher, body: &Body, now_us: u64) -> (State, String) {
-    if let Some(record) = survey.erased(&body.location.session) {
+fn state(said: &Said, place: &dyn Fetcher, body: &Body, now_us: u64) -> (State, String) {
+    if let Some(record) = said.erased(&body.location.session) {
         return (State::Erased, format!("proved by record {record}"));
     }
     match fetch(place, body) {
@@ -160,12 +159,30 @@ impl Checked {
         }
     }
 
+    /// The names of the objects that can be seen; what cannot is noted. A link to a folder is among both: it is
+    /// one that cannot be read, and not an object that does not belong there.
+    fn seen(&mut self, listed: Result<Survey, StoreError>) -> Vec<String> {
+        let Survey { objects, unread } = match listed {
+            Ok(seen) => seen,
+            Err(error) => {
+                self.unread.push((String::new(), error.to_string()));
+                return Vec::new();
+            }
+        };
+        let links: HashSet<String> = unread.iter().map(|(name, _)| name.clone()).collect();
+        let unread = unread.into_iter();
+        self.unread
+            .extend(unread.map(|(name, error)| (name, error.to_string())));
+        let names = objects.into_iter().map(|object| object.name);
+        names.filter(|name| !links.contains(name)).collect()
+    }
+
     /// What all of it means.
     pub(crate) fn verdict(&self) -> Verdict {
         let of = |verdict| self.counts.keys().any(|state| state.verdict() == verdict);
         if of(Verdict::Broken) || self.misplaced > 0 || !self.foreign.is_empty() {
             Verdict::Broken
-        } else if of(Verdict::CouldNotTell) {
+        } else if of(Verdict::CouldNotTell) || !self.unread.is_empty() {
             Verdict::CouldNotTell
         } else {
             Verdict::Holds
@@ -194,6 +211,10 @@ impl Checked {
         for name in self.foreign.iter().take(SHOWN) {
             out += &format!("  no payload, and so nothing that belongs there: {name}\n");
         }
+        for (name, why) in self.unread.iter().take(SHOWN) {
+            let name = if name.is_empty() { "the place" } else { name };
+            out += &format!("  could not be read: {name}: {why}\n");
+        }
         if self.strays > 0 {
             let strays = self.strays;
             out += &format!(
@@ -216,10 +237,13 @@ impl Checked {
             .places
             .iter()
             .map(|(state, place, why)| json!({"state": state.word(), "place": place, "why": why}));
+        let unread = self.unread.iter().take(SHOWN);
+        let unread = unread.map(|(name, why)| json!({"place": name, "why": why}));
         json!({
             "counts": counts,
             "places": places.collect::<Vec<_>>(),
             "foreign": self.foreign.iter().take(SHOWN).collect::<Vec<_>>(),
+            "unread": unread.collect::<Vec<_>>(),
             "strays": self.strays,
             "misplaced": self.misplaced,
         })

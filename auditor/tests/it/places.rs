@@ -139,7 +139,7 @@ fn a_bucket_is_a_place() {
 }
 
 /// Runs the auditor as somebody who may not read everything: whoever is root may.
-fn as_nobody(dir: &Path, arguments: &[&str]) -> std::process::Output {
+pub(crate) fn as_nobody(dir: &Path, arguments: &[&str]) -> std::process::Output {
     use std::os::unix::{
         fs::{MetadataExt, PermissionsExt},
         process::CommandExt,

@@ -12,7 +12,7 @@ use gatehouse_ledger::{
 use serde_json::json;
 
 use super::{Book, CLEAN, LATER};
-use crate::auditor;
+use crate::{auditor, places::as_nobody, text};
 
 #[test]
 fn payloads_that_are_what_the_log_says_hold() {
@@ -194,5 +194,80 @@ fn nothing_but_payloads_belongs_beside_them() {
         (code, &json["payloads"]["misplaced"]),
         (Some(1), &json!(1)),
         "{json}"
+    );
+}
+
+/// Runs `verify --payloads` as somebody who may not read everything.
+fn verify_as_nobody(closed: &super::Closed) -> (Option<i32>, serde_json::Value, String) {
+    let [ledger, trust, payloads] = ["ledger", "trust.policy", "payloads"].map(|it| closed.at(it));
+    let verify = [
+        "verify",
+        &ledger,
+        "--trust",
+        &trust,
+        "--payloads",
+        &payloads,
+    ];
+    let run = |more: &[&str]| as_nobody(closed.dir.path(), &[&verify[..], more].concat());
+    let (shown, output) = (run(&[]), run(&["--json"]));
+    assert_eq!(shown.status.code(), output.status.code());
+    let json = serde_json::from_str(&text(&output)).unwrap();
+    (output.status.code(), json, text(&shown))
+}
+
+#[test]
+fn what_can_be_read_beside_a_folder_that_cannot_is_compared() {
+    use std::{fs, os::unix::fs::PermissionsExt};
+
+    let book = Book::new();
+    let (mut session, mut other) = (book.session(0), book.session(1));
+    book.exchange(&mut session, CLEAN, "ok", LATER);
+    let [request, _] = book.exchange(&mut other, CLEAN, "ok", LATER);
+    let closed = book.close();
+    let (code, json, _) = verify_as_nobody(&closed);
+    assert_eq!((code, &json["payloads"]["unread"]), (Some(0), &json!([])));
+    let folder = format!("p/{}", session.name);
+    let place = Path::new(&closed.at("payloads")).join(&folder);
+    let mode = |mode| fs::set_permissions(&place, fs::Permissions::from_mode(mode)).unwrap();
+
+    mode(0);
+    let unread = verify_as_nobody(&closed);
+    let bytes = fs::read(closed.object(&request)).unwrap();
+    fs::write(closed.object(&request), b"other").unwrap();
+    let altered = verify_as_nobody(&closed);
+    fs::write(closed.object(&request), bytes).unwrap();
+    mode(0o755);
+    let (code, json, shown) = unread;
+    assert_eq!(code, Some(2), "{json}");
+    assert_eq!(
+        (&json["exit"], &json["verdict"]),
+        (&json!(2), &json!("could not tell"))
+    );
+    assert_eq!(json["payloads"]["counts"], json!({"unread": 2, "whole": 2}));
+    assert_eq!(json["payloads"]["unread"][0]["place"], folder.as_str());
+    assert!(
+        shown.contains(&format!("\n  could not be read: {folder}: ")),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("\nhorizon: "),
+        "the log is told of as well: {shown}"
+    );
+    // What is altered beside it is still found.
+    let (code, json, _) = altered;
+    assert_eq!(code, Some(1), "{json}");
+    let counts = json!({"unread": 2, "whole": 1, "altered": 1});
+    assert_eq!(json["payloads"]["counts"], counts);
+
+    // A folder that was moved away, with a link in its place, holds what it held.
+    let away = Path::new(&closed.at("payloads")).with_file_name("away");
+    fs::rename(&place, &away).unwrap();
+    std::os::unix::fs::symlink(&away, &place).unwrap();
+    let (code, json, _) = verify_as_nobody(&closed);
+    assert_eq!(code, Some(2), "{json}");
+    assert_eq!(json["payloads"]["unread"][0]["place"], folder.as_str());
+    assert_eq!(
+        (&json["payloads"]["foreign"], &json["payloads"]["counts"]),
+        (&json!([]), &json!({"whole": 4}))
     );
 }
