@@ -149,9 +149,13 @@ pub(crate) fn as_nobody(dir: &Path, arguments: &[&str]) -> std::process::Output 
     if std::fs::metadata(dir).unwrap().uid() != 0 {
         return auditor(arguments);
     }
-    // What is built may lie where only root can look.
+    // What is built may lie where only root can look. Another process makes the copy: a child that another
+    // test begins while this one writes would hold it open for a moment, and then it cannot be run.
     let copy = dir.join("auditor");
-    std::fs::copy(program, &copy).unwrap();
+    if !copy.exists() {
+        let mut cp = std::process::Command::new("cp");
+        assert!(cp.arg(program).arg(&copy).status().unwrap().success());
+    }
     for open in [dir, &copy] {
         std::fs::set_permissions(open, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
