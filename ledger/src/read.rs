@@ -68,19 +68,40 @@ pub fn records(
 }
 
 /// The session that an event is about which stands outside of its chain: a hold, an erasure behind its
-/// end, the outcome of a turn that was lost.
+/// end, the outcome of a turn that was lost, an export of it.
 pub(crate) fn outside_of(event: &[u8]) -> Option<&str> {
-    let (mut named, mut session) = (false, None);
+    let (mut named, mut about) = (false, About::default());
     let scanned = Scanner::default().object(event, |key, value| match key {
         "sid" => named = true,
-        "outside" => session = outside(value),
-        _ => {}
+        key => about.member(key, value),
     });
-    session.filter(|_| scanned.is_ok() && !named)
+    about.session().filter(|_| scanned.is_ok() && !named)
 }
 
-/// The session in the member `outside` of an event.
-fn outside(value: Raw<'_>) -> Option<&str> {
+/// What the members of an event say of the session that it is about without a place in its chain.
+#[derive(Default)]
+struct About<'r> {
+    /// What `outside` says, if there is one: `export` says nothing then.
+    outside: Option<Option<&'r str>>,
+    export: Option<&'r str>,
+}
+
+impl<'r> About<'r> {
+    fn member(&mut self, key: &str, value: Raw<'r>) {
+        match key {
+            "outside" => self.outside = Some(session_in(value)),
+            "export" => self.export = session_in(value),
+            _ => {}
+        }
+    }
+
+    fn session(&self) -> Option<&'r str> {
+        self.outside.unwrap_or(self.export)
+    }
+}
+
+/// The session in a member of an event.
+fn session_in(value: Raw<'_>) -> Option<&str> {
     let mut session = None;
     let scanned = Scanner::default().object(value.bytes(), |key, value| {
         if key == "session" {
@@ -121,15 +142,16 @@ fn read(lines: &[u8], writer: &str, first_seq: u64, visit: &mut dyn FnMut(&Entry
                     sseq: None,
                     request: None,
                 };
+                let mut about = About::default();
                 let scanned = scanner.object(leaf.event, |key, value| match key {
                     "kind" => entry.kind = value.text().unwrap_or_default(),
                     "sid" => entry.session = value.text(),
-                    "outside" => entry.outside = outside(value),
                     "run" => entry.run = value.text(),
                     "sseq" => entry.sseq = value.integer(),
                     "rid" => entry.request = value.text(),
-                    _ => {}
+                    key => about.member(key, value),
                 });
+                entry.outside = about.session();
                 if scanned.is_ok() {
                     visit(&entry);
                 }
@@ -146,9 +168,16 @@ mod tests {
     fn what_stands_outside_of_a_chain_is_its_sessions_all_the_same() {
         let hold = r#"{"kind":"session.hold","outside":{"session":"s_1"},"tenant":"t"}"#;
         assert_eq!(outside_of(hold.as_bytes()), Some("s_1"));
+        let export =
+            r#"{"kind":"export.created","export":{"what":"payload_keys","session":"s_1"}}"#;
+        assert_eq!(outside_of(export.as_bytes()), Some("s_1"));
         for other in [
             r#"{"kind":"x","sid":"s_1"}"#,
             r#"{"outside":7}"#,
+            r#"{"outside":7,"export":{"session":"s_1"}}"#,
+            r#"{"export":{"session":"s_1"},"outside":{}}"#,
+            r#"{"export":{"what":"scan"}}"#,
+            r#"{"sid":"s_1","export":{"session":"s_1"}}"#,
             r#"{"outside":{"session":""}}"#,
             r#"{"sid":"s_2","outside":{"session":"s_1"}}"#,
             r#"{"outside":{"session":"s_1"}"#,

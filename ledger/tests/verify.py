@@ -403,8 +403,9 @@ class Event:  # 7
         self.sseq, self.missing = number("sseq"), number("missing")
         self.session, self.seals = word("sid"), word("seals")
         self.outside = None  # 13
-        if "sid" not in members and members.get("outside", "")[:1] == "{":
-            inner = re.fullmatch(r'"([^"\\]+)"', read_value(members["outside"], 0, 0)[1].get("session", ""))
+        about = members.get("outside", members.get("export", ""))
+        if "sid" not in members and about[:1] == "{":
+            inner = re.fullmatch(r'"([^"\\]+)"', read_value(about, 0, 0)[1].get("session", ""))
             self.outside = inner and inner[1]
         self.digest = sha256(b"\2", raw)
         need(self.kind is not None)

@@ -8,6 +8,7 @@ use gatehouse_ledger::{
     cosign::{WitnessKey, cosign},
     disclose::{Checked, DiscloseError, Made, Proof, README, check, disclose},
     event::Event,
+    export::{Export, Exported},
     names,
     note::Note,
     store::Memory,
@@ -43,6 +44,7 @@ fn made(rounds: usize) -> Log {
             // Two segments between two seals, so that a seal covers records of the one before.
             prod.segment(ledger, 8);
             hold(ledger, "s_1");
+            grant(ledger, "s_1");
             ledger.seal().unwrap().unwrap();
         }
         prod.clock.advance(Duration::from_secs(60));
@@ -79,6 +81,19 @@ fn hold(ledger: &Ledger, session: &str) {
     });
     let event = event.finish().unwrap();
     ledger.append(event, Durability::Durable).wait().unwrap();
+    ledger.flush().wait().unwrap();
+}
+
+/// A record that keys of a session, or of several, were given out.
+fn grant(ledger: &Ledger, session: &str) {
+    for session in [Some(session.to_owned()), None] {
+        let export = Export {
+            session,
+            ..Export::of(Exported::PayloadKeys)
+        };
+        let event = export.event("uid:1000").unwrap();
+        ledger.append(event, Durability::Durable).wait().unwrap();
+    }
     ledger.flush().wait().unwrap();
 }
 
@@ -126,7 +141,7 @@ fn a_session_is_shown_whole_and_alone() {
     for session in ["s_0", "s_1", "s_2"] {
         let (made, shown) = shown(&LOG.objects, session);
         assert!(made.records > 12 && made.streams == 2, "{made:?}");
-        assert_eq!(made.outside, if session == "s_1" { 6 } else { 0 });
+        assert_eq!(made.outside, if session == "s_1" { 12 } else { 0 });
         assert_eq!(made.sealed, made.records + made.outside);
         for trust in [&LOG.trust, &LOG.witnessed] {
             let checked = checked(&shown, trust);
@@ -196,7 +211,7 @@ fn every_byte_of_everything() {
     // A small one, as every byte costs a check of all of it.
     let log = made(1);
     let (made, shown) = shown_for(&log.objects, "s_1", &log.witnessed);
-    assert_eq!(made.outside, 2);
+    assert_eq!(made.outside, 4);
     for (name, bytes) in &shown {
         for at in 0..bytes.len() {
             let mut changed = shown.clone();
@@ -317,7 +332,7 @@ fn a_record_outside_of_the_chain_is_the_sessions_own() {
     let shown = disclosed("s_1");
     let outside = |name: &&String| name.starts_with("outside/");
     let names: Vec<&String> = shown.keys().filter(outside).collect();
-    assert_eq!(names.len(), 12, "each with its proof");
+    assert_eq!(names.len(), 24, "each with its proof");
     let [first, first_proof, second, second_proof] = [0, 1, 2, 3].map(|at| names[at]);
     let moved = |to: [&str; 2], from: [&str; 2]| {
         let mut moved = shown.clone();
@@ -356,7 +371,7 @@ fn a_record_outside_of_the_chain_is_the_sessions_own() {
     alone.retain(|name, _| !name.starts_with("session/"));
     let checked = checked(&alone, &LOG.trust);
     assert_eq!(checked.report.doubts[0].what, Doubt::Empty);
-    assert_eq!((checked.report.records, checked.outside), (0, 6));
+    assert_eq!((checked.report.records, checked.outside), (0, 12));
 }
 
 /// Before anything is sealed, a record leads to the checkpoint of its own segment.

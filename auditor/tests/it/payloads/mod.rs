@@ -2,6 +2,7 @@
 //! payloads and the keys are a gateway's, made with the same parts.
 
 mod checked;
+mod granted;
 mod other_reader;
 mod searched;
 
