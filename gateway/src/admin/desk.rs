@@ -13,6 +13,9 @@ use crate::{
     session::{Absence, Journal, SessionError, Sessions},
 };
 
+/// What is told where there is no record.
+const NOT_TAKEN: &str = "the log did not take the record";
+
 /// Answers operators, over the socket or without a running gateway.
 pub struct Desk {
     pub(super) keys: Arc<CallerKeys>,
@@ -111,14 +114,34 @@ impl Desk {
     }
 
     /// The record of what somebody else is about to give out: without this answer it is not.
-    pub(super) async fn record_export(&self, export: &Export, by: &str) -> Result<Answer, String> {
-        let words = [("name", &export.name), ("purpose", &export.purpose)];
-        for (what, word) in words {
-            word.as_deref()
-                .map_or(Ok(()), |word| bare_word(what, word))?;
-        }
+    async fn record_export(&self, export: &Export, by: &str) -> Result<Answer, String> {
+        said_in_words(export)?;
         let event = export.event(by).map_err(|error| error.to_string())?;
         self.append(event).await.map(|()| Answer::Done {})
+    }
+
+    /// The same of a row of exports, of which the first is `first` and all say the same of who asked and why. All
+    /// are durable with the last.
+    pub(super) async fn record_exports(
+        &self,
+        first: &Export,
+        others: &[Export],
+        by: &str,
+    ) -> Result<(), String> {
+        said_in_words(first)?;
+        let built = [first].into_iter().chain(others).map(|it| it.event(by));
+        let mut events: Vec<Event> = built
+            .collect::<Result<_, _>>()
+            .map_err(|error| error.to_string())?;
+        let last = events.pop();
+        for event in events {
+            let taken = self.journal.take(event).await;
+            taken.map_err(|_| NOT_TAKEN.to_owned())?;
+        }
+        match last {
+            Some(last) => self.append(last).await,
+            None => Ok(()),
+        }
     }
 
     async fn record_key(&self, action: AdminAction, record: &CallerRecord) -> Result<(), String> {
@@ -143,7 +166,7 @@ impl Desk {
 
     async fn append(&self, event: Event) -> Result<(), String> {
         let taken = self.journal.append(event).await;
-        taken.map_err(|_| "the log did not take the record".to_owned())
+        taken.map_err(|_| NOT_TAKEN.to_owned())
     }
 
     /// A hold comes before its record: a key that must stay stays, whatever the log says.
@@ -157,6 +180,16 @@ impl Desk {
             Err(error) => Err(explain(error)),
         }
     }
+}
+
+/// What an export says in words of its own.
+fn said_in_words(export: &Export) -> Result<(), String> {
+    let words = [("name", &export.name), ("purpose", &export.purpose)];
+    for (what, word) in words {
+        word.as_deref()
+            .map_or(Ok(()), |word| bare_word(what, word))?;
+    }
+    Ok(())
 }
 
 /// A word for the log must be one, and hold no value: the log cannot be mended.

@@ -30,18 +30,35 @@ impl Desk {
                 });
             }
         }
-        let only = match sessions {
-            [session] => Some(session.clone()),
-            _ => None,
-        };
         let export = Export {
             name,
             purpose,
-            session: only,
-            sessions: Some(keys.len() as u64),
             ..Export::of(Exported::PayloadKeys)
         };
-        self.record_export(&export, by).await?;
+        self.record_grants(&export, sessions, &keys, by).await?;
         Ok(Answer::PayloadKeys(keys))
+    }
+
+    /// A record for each session whose key is given out, so that what one of them is shown of its own story names
+    /// no other; one without a session if there is none to give of several.
+    async fn record_grants(
+        &self,
+        export: &Export,
+        asked: &[String],
+        keys: &[GivenKey],
+        by: &str,
+    ) -> Result<(), String> {
+        let of = |session: Option<String>| Export {
+            session,
+            sessions: Some(keys.len().min(1) as u64),
+            ..export.clone()
+        };
+        let mut grants = keys.iter().map(|it| of(Some(it.session.clone())));
+        let first = grants.next().unwrap_or_else(|| {
+            let only = <&[String; 1]>::try_from(asked).ok();
+            of(only.map(|[session]| session.clone()))
+        });
+        let others: Vec<Export> = grants.collect();
+        self.record_exports(&first, &others, by).await
     }
 }

@@ -135,16 +135,20 @@ async fn an_operator_writes_keys_into_a_file() {
     assert_eq!(code, Some(1));
     assert!(said.contains("destroyed"), "{said}");
     assert_eq!(grant("s_x", "odd", &[]).await.0, Some(64));
+    // Of several, each has a record of its own.
+    let more = used(&gate).await;
+    let (code, said) = grant(&session, "both", &[&words[..], &[&more]].concat()).await;
+    assert_eq!(code, Some(0), "{said}");
     let records = gate.records().await;
     let exports: Vec<_> = records
         .iter()
         .filter(|it| it["kind"] == "export.created" && it["export"]["name"] == "jane")
         .collect();
-    // One by the command, one by this test.
-    assert_eq!(exports.len(), 2);
-    assert!(
-        exports
-            .iter()
-            .all(|it| it["export"]["session"] == session.as_str())
-    );
+    // Two by the command, one by this test.
+    let of = |session: &str| {
+        let of = exports.iter().map(|it| &it["export"]);
+        of.filter(|it| it["session"] == session && it["sessions"] == 1)
+            .count()
+    };
+    assert_eq!((exports.len(), of(&session), of(&more)), (4, 3, 1));
 }
