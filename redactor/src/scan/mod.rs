@@ -14,6 +14,7 @@ mod found;
 mod gate;
 mod glue;
 mod groups;
+mod heads;
 mod probe;
 mod require;
 mod session;
@@ -25,8 +26,7 @@ mod walk;
 use regex_automata::hybrid::LazyStateID;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::util::pool::Pool;
-use regex_automata::util::syntax;
-use regex_automata::{Anchored, Input, MatchKind, nfa::thompson};
+use regex_automata::{Anchored, Input, MatchKind};
 
 use self::cursor::Cursor;
 pub(crate) use self::cursor::Worth;
@@ -43,8 +43,6 @@ use crate::rules::GLUE;
 
 /// Bytes of lazily built states that one search thread may keep.
 const CACHE: usize = 6 << 20;
-/// Bytes that the compiled heads may take, custom rules included.
-const NFA_LIMIT: usize = 32 << 20;
 
 type Make = Box<
     dyn Fn() -> [Workspace; MACHINES]
@@ -187,13 +185,7 @@ fn built_within(heads: &[&str], cache: usize) -> Result<DFA, EngineError> {
                 .cache_capacity(cache)
                 .skip_cache_capacity_check(true),
         )
-        .syntax(syntax::Config::new().unicode(false).utf8(false))
-        .thompson(
-            thompson::Config::new()
-                .utf8(false)
-                .nfa_size_limit(Some(NFA_LIMIT)),
-        )
-        .build_many(heads)
+        .build_from_nfa(heads::nfa(heads)?)
         .map_err(|_| EngineError::Automaton)
 }
 
