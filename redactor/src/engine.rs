@@ -47,7 +47,7 @@ static BUILT_IN: LazyLock<Result<Arc<Automaton>, EngineError>> =
     LazyLock::new(|| Automaton::new(&rules::built_in()).map(Arc::new));
 
 /// What finds besides rules of the automaton.
-pub(crate) const OTHER_SOURCES: [&str; 8] = [
+pub(crate) const OTHER_SOURCES: [&str; 9] = [
     "address",
     crate::columns::RULE,
     "dictionary",
@@ -56,6 +56,7 @@ pub(crate) const OTHER_SOURCES: [&str; 8] = [
     "model",
     "name",
     "policy-field",
+    crate::records::RULE,
 ];
 
 /// All rules of a policy, compiled once and shared by all threads.

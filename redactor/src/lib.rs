@@ -27,6 +27,7 @@ mod pair;
 mod pass;
 mod people;
 mod policy;
+mod records;
 pub mod reply;
 mod resolve;
 mod rule;

@@ -16,6 +16,9 @@ pub(super) enum Form {
 /// What the object that a value stands in says of it.
 pub(super) fn of(value: Node<'_>, own: &str) -> Option<Form> {
     let object = value.parent()?;
+    if let Some(name) = of_human_name(object, own) {
+        return Some(Form::Named(name));
+    }
     match object.key()?.as_ref() {
         // What a Secret of Kubernetes holds is secret by its kind: `data` is base64 of anything.
         "data" if is_secret(object) => Some(Form::Named(pair::SEALED)),
@@ -25,6 +28,20 @@ pub(super) fn of(value: Node<'_>, own: &str) -> Option<Form> {
         key if pair::holds_cookies(key) && pair::name(own).is_none() => {
             Some(Form::Named(pair::TOKEN))
         }
+        _ => None,
+    }
+}
+
+/// What a value is in a name as FHIR writes it: `{"family": "…", "given": ["…"]}`. Each word alone may mean
+/// anything.
+fn of_human_name(object: Node<'_>, own: &str) -> Option<&'static str> {
+    let holds = |wanted: &str| {
+        let mut beside = object.children().take(MOST_BESIDE);
+        beside.any(|node| node.key().is_some_and(|key| key == wanted))
+    };
+    match own {
+        "family" if holds("given") => Some("last_name"),
+        "given" if holds("family") => Some("first_name"),
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
-//! Forms in which the place of a value says what it is: tables, manifests.
+//! Forms in which the place of a value says what it is: tables, manifests, records.
 
 use super::{Search, Sink};
-use crate::{columns, manifest};
+use crate::{columns, manifest, records};
 
 impl Search<'_, '_> {
     /// Cells of tables. An encoded run that holds one is found by what else is in it.
@@ -24,5 +24,16 @@ impl Search<'_, '_> {
         sink.settled = sink.settled.min(found.settled);
         let hits = found.hits.into_iter();
         sink.hits.extend(hits.map(|hit| (hit, manifest::RULE)));
+    }
+
+    /// Fields of records.
+    pub(super) fn records(&self, text: &str, sink: &mut Sink) {
+        if self.depth > 0 {
+            return;
+        }
+        let found = records::find(text, self.growing);
+        sink.settled = sink.settled.min(found.settled);
+        let hits = found.hits.into_iter();
+        sink.hits.extend(hits.map(|hit| (hit, records::RULE)));
     }
 }

@@ -98,6 +98,7 @@ impl Search<'_, '_> {
         self.people(text, &mut sink);
         self.columns(text, &mut sink);
         self.manifests(text, &mut sink);
+        self.records(text, &mut sink);
         self.field(text, &mut sink);
         self.keyed(text, &mut sink)?;
         self.cell(text, &mut sink);

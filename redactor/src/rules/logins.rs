@@ -28,6 +28,12 @@ const PAIR: &str = r#"(?i)(?:auth|credentials?|login|authentication)["']?[ \t]{0
 /// A password right behind its name, in languages whose sentences put it so.
 const BEHIND: &str = r"(?i)(?:passwor[dt]|passwd|kennwort|has(?:l|\xC5\x82)o|contrase(?:n|\xC3\xB1)a|mot de passe|senha|wachtwoord|l(?:o|\xC3\xB6)senord|adgangskode|heslo) {1,2}";
 
+/// A password as systems keep it: crypt(5), PHC strings, LDAP's userPassword (RFC 2307).
+const HASH: &str = concat!(
+    r"(?:\$(?:1|2[abxy]|5|6|7|y|gy|apr1|argon2(?:id|i|d)|pbkdf2(?:-sha(?:1|256|512))?|scrypt)\$[A-Za-z0-9./=,+$-]{20,160}",
+    r"|\{(?:S?SHA(?:256|384|512)?|S?MD5|CRYPT|PBKDF2[A-Z0-9-]{0,12})\}[A-Za-z0-9./=+$-]{16,120})"
+);
+
 pub(super) fn rules() -> Vec<Rule> {
     let any = (Left::Any, Tail::Value);
     let token = (Left::Token, Tail::Value);
@@ -39,6 +45,7 @@ pub(super) fn rules() -> Vec<Rule> {
         rule("password-equals", EQUALS, any, paired),
         rule("login-pair", PAIR, any, paired),
         rule("password-behind", BEHIND, token, behind),
+        rule("password-hash", HASH, (Left::Any, Tail::None), hash),
     ]
 }
 
@@ -52,6 +59,14 @@ fn argument(candidate: &Candidate<'_>) -> Option<Hit> {
     let common = ["public", "private", "RO", "RW", "ro", "rw"].contains(&value);
     let fits = Worth::of(value) >= Worth::Chosen && !flag && !is_number(value) && !common;
     fits.then(|| taken(candidate)).flatten()
+}
+
+/// What goes on is longer than any of them, or of another kind.
+fn hash(candidate: &Candidate<'_>) -> Option<Hit> {
+    let goes_on = candidate.next().is_some_and(|b| b.is_ascii_alphanumeric());
+    (!goes_on)
+        .then(|| candidate.whole(Label::PASSWORD, 92))
+        .flatten()
 }
 
 /// What a program that reads a password from its input is given.
@@ -126,6 +141,23 @@ mod tests {
         ] {
             found(text, "PASSWORD", &["hunter2x9!"]);
         }
+    }
+
+    #[test]
+    fn passwords_as_systems_keep_them() {
+        let salted = "kd83mmsk29dlsk2j3k4l5kd8";
+        for hash in [
+            format!("$6$rounds=5000$saltsalt${salted}"),
+            format!("$apr1${}${salted}", "kd83mmsk"),
+            format!("$2y$10${salted}"),
+            format!("$argon2id$v=19$m=65536,t=3,p=4${salted}${salted}"),
+            format!("{{SSHA}}{salted}=="),
+        ] {
+            for text in [format!("mira:{hash}:19000:0:"), format!("h = \"{hash}\"")] {
+                found(&text, "PASSWORD", &[&hash]);
+            }
+        }
+        nothing("cost is $5$ or $6$ each; {SHA} of it, ${SHA256}");
     }
 
     #[test]

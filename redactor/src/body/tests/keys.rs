@@ -175,6 +175,14 @@ fn a_secret_of_kubernetes_is_secret_under_any_key() {
     leaves(r#"{"kind":"Secret","data":{"user":"${USER}","x":null}}"#);
 }
 
+/// HumanName, FHIR R4 datatypes §2.24.0.13.
+#[test]
+fn names_of_fhir() {
+    let json = r#"{"resourceType":"Patient","name":[{"use":"official","family":"Zzyrowski","given":["Qlaud","Ber"]}]}"#;
+    replaces(json, &["Zzyrowski", "Qlaud", "Ber"]);
+    leaves(r#"{"font":{"family":"Zzyrowski","size":12},"given":["Qlaud"]}"#);
+}
+
 #[test]
 fn an_argument_is_known_by_the_flag_before_it() {
     for json in [
