@@ -35,7 +35,10 @@ pub(crate) fn find(text: &str, growing: bool) -> Found {
     let bytes = text.as_bytes();
     for at in memchr::memmem::find_iter(bytes, b"kind: Secret") {
         if let Some(level) = level_of_kind(text, at) {
-            manifest(text, &document(text, at), level, &mut found);
+            // What stands further before was let go, if the text came in pieces.
+            let end = at + "kind: Secret".len();
+            let from = if growing { end.saturating_sub(HELD) } else { 0 };
+            manifest(text, &document(text, at), (level, from), &mut found);
         }
     }
     if growing {
@@ -62,8 +65,8 @@ fn document(text: &str, at: usize) -> Range<usize> {
     before.map_or(0, |start| start + 1)..behind.map_or(text.len(), |end| at + end)
 }
 
-/// The values of the object whose fields stand at that level.
-fn manifest(text: &str, within: &Range<usize>, level: usize, found: &mut Found) {
+/// The values of the object whose fields stand at that level, from a place on.
+fn manifest(text: &str, within: &Range<usize>, (level, from): (usize, usize), found: &mut Found) {
     let mut held: Option<(bool, Option<usize>)> = None;
     for line in lines(text, within.clone()) {
         let row = text.get(line.clone()).unwrap_or_default();
@@ -74,6 +77,7 @@ fn manifest(text: &str, within: &Range<usize>, level: usize, found: &mut Found) 
         if own <= level {
             let name = row.get(own..).unwrap_or_default().trim_end();
             held = match name {
+                _ if line.start + own < from => None,
                 "data:" if own == level => Some((true, None)),
                 "stringData:" if own == level => Some((false, None)),
                 _ => None,
@@ -166,11 +170,15 @@ fn unknown(text: &str) -> usize {
     let last = near.rfind("\n---").map_or(0, |at| at + 1);
     let part = near.get(last..).unwrap_or_default();
     let names = ["data:", "stringData:"].iter().filter_map(|name| {
-        let at = part.find(name)?;
-        let line = part.get(..at)?.rfind('\n').map_or(0, |end| end + 1);
-        part.get(line..at)?.trim().is_empty().then_some(at)
+        let mut places = part.match_indices(name).map(|(at, _)| at);
+        places.find(|at| {
+            let before = part.get(..*at).unwrap_or_default();
+            let line = before.rsplit('\n').next().unwrap_or_default();
+            matches!(line.trim_start_matches(' '), "" | "- ")
+        })
     });
-    let known = part.contains("\nkind:") || part.starts_with("kind:");
+    let mut lines = part.split_inclusive('\n');
+    let known = lines.any(|line| line.starts_with("kind:") && line.ends_with('\n'));
     match names.min() {
         Some(at) if !known => from + last + at,
         _ => text.len(),
@@ -195,6 +203,25 @@ mod tests {
         found(list, "PASSWORD", &["aHVudGVyMg=="]);
         let folded = "kind: Secret\ndata:\n  k: |\n    aHVudGVyMmh1\n    bnRlcjI=\n";
         found(folded, "PASSWORD", &["aHVudGVyMmh1", "bnRlcjI="]);
+    }
+
+    /// In a text that grows, nothing is settled that a later line may say is secret.
+    #[test]
+    fn what_is_settled_stays() {
+        let note = "metadata: \"a note of some length\"\n";
+        for between in [0, 3, 9, 14, 15, 16, 20] {
+            let text = format!(
+                "x: \"adata:\ndata:\n  a: aHVudGVyMg==\n  b: aHVudGVyMw==\n{}kind: Secret\n",
+                note.repeat(between)
+            );
+            let whole = super::find(&text, true).hits;
+            for cut in 0..=text.len() {
+                let super::Found { hits, settled } = super::find(&text[..cut], true);
+                for hit in whole.iter().filter(|hit| hit.start < settled) {
+                    assert!(hits.contains(hit), "{between} {cut} {settled} {hit:?}");
+                }
+            }
+        }
     }
 
     #[test]

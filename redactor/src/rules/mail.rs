@@ -44,6 +44,9 @@ const FILE_ENDINGS: &[&str] = &[
     "so", "dll", "exe", "gz", "zip", "tar", "tgz", "whl", "lock", "service", "target", "mjs",
 ];
 
+/// Addresses without anything between them are one finding up to this length.
+const GLUED: usize = 200;
+
 /// An address that a line break cut at its `@`.
 const WRAPPED: &str =
     r"[A-Za-z0-9_.+-]{1,64}(?:@\r?\n|\r?\n@)(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}";
@@ -132,13 +135,33 @@ fn mail(candidate: &Candidate<'_>) -> Option<Hit> {
         return None;
     }
     let start = candidate.start + led;
-    let end = start + local.len() + 1 + domain.len();
+    let end = glued(
+        candidate.text,
+        start,
+        start + local.len() + 1 + domain.len(),
+    );
     let whole = candidate.whole(Label::EMAIL, 95)?;
     Some(Hit {
         start,
         end,
         ..whole
     })
+}
+
+/// Where addresses end that nothing stands between, so that the domain of one holds the next one's first
+/// part: they are one finding, since nobody can tell which part is whose.
+fn glued(text: &str, start: usize, end: usize) -> usize {
+    let mut end = end;
+    while end - start < GLUED {
+        let domain = text.get(end..).and_then(|rest| rest.strip_prefix('@'));
+        let part = |c: char| c.is_alphanumeric() || "._+%-".contains(c);
+        let domain = domain.map(|rest| rest.split(|c| !part(c)).next().unwrap_or_default());
+        match domain.map(|domain| domain.trim_end_matches(['.', '-', '%', '+'])) {
+            None | Some("") => break,
+            Some(domain) => end += 1 + domain.len(),
+        }
+    }
+    end
 }
 
 /// A decorator on the next line looks alike, so the ending has to be a common one.
@@ -238,6 +261,20 @@ mod tests {
             "lena(arroba)example(punto)es, y",
             "EMAIL",
             &["lena(arroba)example(punto)es"],
+        );
+    }
+
+    #[test]
+    fn nothing_between_them() {
+        let one = "lena.fors@example.org";
+        for count in [2, 3, 5] {
+            let text = one.repeat(count);
+            found(&format!("to {text}, and"), "EMAIL", &[&text]);
+        }
+        found(
+            "a.b@x.org@jump.example.net:2",
+            "EMAIL",
+            &["a.b@x.org@jump.example.net"],
         );
     }
 
