@@ -10,7 +10,7 @@ mod zone;
 
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, Input, packed};
 
 use crate::manifest::Found;
 use crate::rule::Hit;
@@ -47,8 +47,38 @@ const MARKS: &[(&str, Read)] = &[
     (":*:", pgpass::line),
 ];
 
-static SEARCH: LazyLock<Option<AhoCorasick>> =
-    LazyLock::new(|| AhoCorasick::new(MARKS.iter().map(|(mark, _)| mark)).ok());
+/// Every text is searched for the marks, and hardly one has any: vectors pass over it faster than an automaton.
+enum Search {
+    Packed(packed::Searcher),
+    Automaton(Option<AhoCorasick>),
+}
+
+static SEARCH: LazyLock<Search> = LazyLock::new(|| {
+    let marks = MARKS.iter().map(|(mark, _)| mark);
+    match packed::Searcher::new(marks.clone()) {
+        Some(search) => Search::Packed(search),
+        None => Search::Automaton(AhoCorasick::new(marks).ok()),
+    }
+});
+
+impl Search {
+    /// The first mark from a place on: where it stands, and who reads it.
+    fn next(&self, text: &str, from: usize) -> Option<(usize, Read)> {
+        let found = match self {
+            Self::Packed(search) => {
+                let span = (from..text.len()).into();
+                search.find_in(text, span)
+            }
+            Self::Automaton(search) => {
+                let rest = Input::new(text).range(from..);
+                search.as_ref()?.find(rest)
+            }
+        };
+        let mark = found?;
+        let (_, read) = MARKS.get(mark.pattern().as_usize())?;
+        Some((mark.start(), *read))
+    }
+}
 
 /// What stands in the fields of all records.
 pub(crate) fn find(text: &str, growing: bool) -> Found {
@@ -56,17 +86,13 @@ pub(crate) fn find(text: &str, growing: bool) -> Found {
         hits: Vec::new(),
         settled: text.len(),
     };
-    let mut read_to = 0;
-    for mark in SEARCH.iter().flat_map(|search| search.find_iter(text)) {
-        let read = MARKS.get(mark.pattern().as_usize()).map(|(_, read)| read);
-        if mark.start() < read_to {
-            continue;
-        }
-        let record = read.and_then(|read| read(text, mark.start(), &mut found.hits));
-        let Some(Record { end, last }) = record else {
+    let mut from = 0;
+    while let Some((at, read)) = SEARCH.next(text, from) {
+        from = at + 1;
+        let Some(Record { end, last }) = read(text, at, &mut found.hits) else {
             continue;
         };
-        read_to = end;
+        from = from.max(end);
         if end == text.len() && end - last <= HELD {
             found.settled = found.settled.min(last);
         }
