@@ -94,6 +94,7 @@ impl Search<'_, '_> {
         let text = view.text.as_ref();
         let mut sink = Sink::new(text.len());
         self.heads(text, &mut sink)?;
+        self.mailboxes(text, &mut sink);
         self.words(text, &mut sink);
         self.people(text, &mut sink);
         self.columns(text, &mut sink);

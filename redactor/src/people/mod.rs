@@ -15,6 +15,7 @@ mod han_address;
 mod lead;
 mod lists;
 mod loud;
+pub(crate) mod mailbox;
 mod plain;
 mod reader;
 mod small;
