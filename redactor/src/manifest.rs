@@ -178,7 +178,8 @@ fn unknown(text: &str) -> usize {
         })
     });
     let mut lines = part.split_inclusive('\n');
-    let known = lines.any(|line| line.starts_with("kind:") && line.ends_with('\n'));
+    // Another kind may be that of another object.
+    let known = lines.any(|line| line.ends_with('\n') && line.trim_end() == "kind: Secret");
     match names.min() {
         Some(at) if !known => from + last + at,
         _ => text.len(),
@@ -211,7 +212,7 @@ mod tests {
         let note = "metadata: \"a note of some length\"\n";
         for between in [0, 3, 9, 14, 15, 16, 20] {
             let text = format!(
-                "x: \"adata:\ndata:\n  a: aHVudGVyMg==\n  b: aHVudGVyMw==\n{}kind: Secret\n",
+                "x: \"adata:\nkind: Other\ndata:\n  a: aHVudGVyMg==\n  b: aHVudGVyMw==\n{}kind: Secret\n",
                 note.repeat(between)
             );
             let whole = super::find(&text, true).hits;
