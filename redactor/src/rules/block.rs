@@ -55,7 +55,7 @@ fn jwt(candidate: &Candidate<'_>) -> Option<Hit> {
         3
     };
     // A run this long that begins as a header does is taken before all of its parts are there.
-    let long = candidate.matched().len() > Engine::LONGEST_UNDECIDED;
+    let long = candidate.matched().len() >= Engine::LONGEST_UNDECIDED;
     if header.len() < 12 || !(signed || parts == 5 || long) {
         return None;
     }
@@ -81,7 +81,17 @@ fn opens(header: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::Engine;
     use crate::rules::testing::{found, nothing};
+
+    /// No stream waits for more of a run that is so long, so it has to be one by then.
+    #[test]
+    fn a_run_as_long_as_is_held() {
+        let run = |length: usize| format!("eyJzdWIiOkred{}", "x".repeat(length - 13));
+        let text = run(Engine::LONGEST_UNDECIDED);
+        found(&text, "JWT", &[&text]);
+        nothing(&run(Engine::LONGEST_UNDECIDED - 1));
+    }
 
     #[test]
     fn blocks_with_and_without_an_end() {
