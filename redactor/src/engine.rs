@@ -103,6 +103,7 @@ impl Engine {
             .iter()
             .flat_map(|rule| rule.keys.iter().map(|key| (plain(key), rule.label)))
             .collect();
+        crate::records::ready()?;
         let fingerprint = fingerprint(&rules, policy);
         let mut engine = Engine {
             rules,

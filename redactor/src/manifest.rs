@@ -177,7 +177,9 @@ fn unknown(text: &str) -> usize {
             matches!(line.trim_start_matches(' '), "" | "- ")
         })
     });
-    let mut lines = part.split_inclusive('\n');
+    // The first may be the end of one.
+    let whole = last > 0 || from == 0 || text.get(..from).is_some_and(|head| head.ends_with('\n'));
+    let mut lines = part.split_inclusive('\n').skip(usize::from(!whole));
     // Another kind may be that of another object.
     let known = lines.any(|line| line.ends_with('\n') && line.trim_end() == "kind: Secret");
     match names.min() {

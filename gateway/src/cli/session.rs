@@ -126,8 +126,8 @@ pub(super) fn run(command: Command, output: &mut Output) -> Result<(), Failure> 
         Command::Erase(it) => {
             let (reference, place) = it.named()?;
             let told = format!(
-                "session {reference} is erased: its state and its key are destroyed, and nothing opens what was \
-                 sealed under it"
+                "session {reference} is erased: its state and its key are destroyed; what was sealed under it opens only \
+                 with keys that were granted before"
             );
             done(
                 place.ask(Request::SessionErase { reference })?,
@@ -197,7 +197,8 @@ fn grant(it: Grant, output: &mut Output) -> Result<(), Failure> {
     match given {
         Ok(given) if given == asked => {
             let file = it.out.display();
-            output.note(&format!("keys of {given} sessions are written to {file}"));
+            let sessions = if given == 1 { "session" } else { "sessions" };
+            output.note(&format!("keys of {given} {sessions} are written to {file}"));
             Ok(())
         }
         Ok(given) => {

@@ -25,7 +25,9 @@ pub(super) fn read(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
             "others may read or write it; its mode must be 0600, or 0640 if it belongs to root",
         ));
     }
-    let mut content = Zeroizing::new(Vec::new());
+    // Room for all of it at once: a buffer that grows leaves what it held behind.
+    let size = usize::try_from(data.len().min(small_file::LARGEST)).unwrap_or_default();
+    let mut content = Zeroizing::new(Vec::with_capacity(size + 1));
     small_file::read(file, &mut content)?;
     Ok(content)
 }

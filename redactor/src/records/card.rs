@@ -1,36 +1,56 @@
 //! Cards of people (vCard, RFC 6350) and who takes part in an appointment (iCalendar, RFC 5545).
 
-use std::ops::Range;
-
 use super::fields::Field;
-use super::{Record, begins_line, line_end};
+use super::{Record, begins_line};
 use crate::rule::Hit;
 
-/// Longer cards are read so far; what makes them long is a picture.
+/// Longer properties are pictures.
 const LONGEST: usize = 8 << 10;
 
-/// Reads a card up to its end.
+/// Reads a card up to its end, or to the first line that is no property.
 pub(super) fn card(text: &str, at: usize, hits: &mut Vec<Hit>) -> Option<Record> {
-    let most = text.floor_char_boundary(at.saturating_add(LONGEST));
-    let rest = text.get(at..most)?;
-    let end = at + rest.find("END:VCARD").unwrap_or(rest.len());
-    let mut last = at;
-    for line in lines(text, at..end) {
-        last = line.at;
-        property(line, hits);
+    if !begins_line(text, at) {
+        return None;
     }
-    Some(Record { end, last })
+    let (mut from, mut open) = (at, None);
+    while let Some(line) = logical(text, from) {
+        let stop = line.at + line.text.len();
+        // Behind its break a space may come.
+        open = (behind_break(text, stop) == text.len()).then_some(line.at);
+        let name = line.text.split([':', ';']).next().unwrap_or_default();
+        let named = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
+        let is_property = !name.is_empty() && name.chars().all(named);
+        if !is_property && open.is_none() {
+            break;
+        }
+        property(line, hits);
+        from = behind_break(text, stop);
+        if line.text.eq_ignore_ascii_case("END:VCARD") {
+            break;
+        }
+    }
+    Some(Record { end: from, open })
 }
 
-fn lines(text: &str, within: Range<usize>) -> impl Iterator<Item = Field<'_>> {
-    let part = Field {
-        text: text.get(within.clone()).unwrap_or_default(),
-        at: within.start,
-    };
-    part.split('\n').map(|line| Field {
-        text: line.text.trim_end_matches('\r'),
-        ..line
-    })
+/// The line from a place on, with those that go on with it: they begin with a space (RFC 5545 §3.1).
+fn logical(text: &str, at: usize) -> Option<Field<'_>> {
+    let most = text.floor_char_boundary(at.saturating_add(LONGEST));
+    let rest = text.get(at..most).filter(|rest| !rest.is_empty())?;
+    let bytes = rest.as_bytes();
+    let breaks = memchr::memchr_iter(b'\n', bytes);
+    let end = breaks
+        .into_iter()
+        .find(|end| !matches!(bytes.get(end + 1), Some(b' ' | b'\t')));
+    let line = rest.get(..end.unwrap_or(rest.len()))?;
+    let text = line.strip_suffix('\r').unwrap_or(line);
+    Some(Field { text, at })
+}
+
+/// Behind the line break at a place.
+fn behind_break(text: &str, at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    let rest = rest.strip_prefix('\r').unwrap_or(rest);
+    text.len() - rest.strip_prefix('\n').unwrap_or(rest).len()
 }
 
 fn property(line: Field<'_>, hits: &mut Vec<Hit>) {
@@ -40,7 +60,7 @@ fn property(line: Field<'_>, hits: &mut Vec<Hit>) {
     // `item1.TEL;TYPE=CELL`
     let name = head.split(';').next().unwrap_or_default();
     let name = name.rsplit('.').next().unwrap_or_default();
-    match name {
+    match name.to_ascii_uppercase().as_str() {
         "N" => hits.extend(value.split(';').take(3).filter_map(Field::name)),
         "FN" | "NICKNAME" => hits.extend(value.name()),
         "BDAY" => hits.extend(value.birth()),
@@ -69,14 +89,17 @@ pub(super) fn attendee(text: &str, at: usize, hits: &mut Vec<Hit>) -> Option<Rec
     if !begins_line(text, at) {
         return None;
     }
-    let end = line_end(text, at);
-    let line = Field {
-        text: text.get(at..end)?,
-        at,
-    };
+    let line = logical(text, at)?;
     let head = divided(line).map_or(line.text, |(head, _)| head);
-    let parameters = Field { text: head, at }.split(';').skip(1);
-    let names = parameters.filter_map(|one| {
+    let end = at + head.len();
+    let all = behind_break(text, line.at + line.text.len()) == text.len();
+    let open = all.then_some(at);
+    let parameters = || Field { text: head, at }.split(';').skip(1);
+    let things = ["CUTYPE=ROOM", "CUTYPE=RESOURCE"];
+    if parameters().any(|one| things.contains(&one.text)) {
+        return Some(Record { end, open });
+    }
+    let names = parameters().filter_map(|one| {
         let value = one.text.strip_prefix("CN=")?;
         let field = Field {
             text: value.trim_matches('"'),
@@ -86,7 +109,7 @@ pub(super) fn attendee(text: &str, at: usize, hits: &mut Vec<Hit>) -> Option<Rec
         field.text.contains(' ').then(|| field.name()).flatten()
     });
     hits.extend(names);
-    Some(Record { end, last: at })
+    Some(Record { end, open })
 }
 
 #[cfg(test)]
@@ -113,6 +136,10 @@ mod tests {
     fn who_takes_part() {
         let text = "ATTENDEE;CN=Qlaud Zzyrowski;ROLE=CHAIR:mailto:q@x\nORGANIZER;CN=\"Ina Vorn\":mailto:i@x\n";
         found(text, "PERSON", &["Qlaud Zzyrowski", "Ina Vorn"]);
+        let folded = "ATTENDEE;CUTYPE=INDIVIDUAL;RSVP=\r\n TRUE;CN=Lena F\r\n ors:mailto:x\r\n";
+        found(folded, "PERSON", &["Lena F\r\n ors"]);
+        nothing("ATTENDEE;CUTYPE=ROOM;CN=Big Board Room:mailto:r\n");
+        nothing("it has BEGIN:VCARD in it\nN: Zzyrowski\n");
         nothing("ATTENDEE;CN=Boardroom;ROLE=NON-PARTICIPANT:mailto:r\n");
         nothing("no ORGANIZER;CN=New York: none");
     }

@@ -60,19 +60,23 @@ impl<'t> Field<'t> {
     /// A part of a name; an initial tells nobody.
     pub(super) fn name(self) -> Option<Hit> {
         let letters = self.text.chars().filter(|c| c.is_alphabetic()).count();
-        let other = |c: char| !(c.is_alphabetic() || " -'’.,".contains(c));
+        let other = |c: char| !(c.is_alphabetic() || " -'’.,\r\n\t".contains(c));
         let is_name = letters > 1 && !self.text.contains(other);
         is_name
             .then(|| self.hit(Label::PERSON, |c| !c.is_alphabetic()))
             .flatten()
     }
 
-    /// A date, of which a time may follow.
+    /// A date, of which a time may follow: `19800114120000.000-0500`, `1980-01-14T00:00:00Z`.
     pub(super) fn birth(self) -> Option<Hit> {
-        let date = |c: char| c.is_ascii_digit() || c == '-' || c == 'T' || c == ':';
-        let is_date = (8..=14).contains(&self.digits()) && self.text.chars().all(date);
-        is_date
-            .then(|| self.hit(Label::DATE_OF_BIRTH, |c| !c.is_ascii_digit()))
+        let part = |c: char| c.is_ascii_digit() || "-T:.+Z".contains(c);
+        let digits = |length: usize| {
+            let date = self.text.get(..length)?;
+            Some(date.bytes().filter(u8::is_ascii_digit).count())
+        };
+        let dated = digits(8) == Some(8) || digits(10) == Some(8);
+        (dated && self.text.chars().all(part))
+            .then(|| self.hit(Label::DATE_OF_BIRTH, |c| !(c.is_ascii_digit() || c == 'Z')))
             .flatten()
     }
 

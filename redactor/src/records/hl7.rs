@@ -106,6 +106,11 @@ pub(super) fn segment(text: &str, at: usize, hits: &mut Vec<Hit>) -> Option<Reco
     let (_, kinds) = FIELDS
         .iter()
         .find(|(name, _)| line.text.starts_with(name))?;
+    // The first field of each is the number of the set: what has other words there is a table.
+    let set = line.text.split('|').nth(1).unwrap_or_default();
+    if !set.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
     let mut last = at;
     for (number, field) in line.split('|').enumerate() {
         last = field.at;
@@ -113,7 +118,8 @@ pub(super) fn segment(text: &str, at: usize, hits: &mut Vec<Hit>) -> Option<Reco
             field.split('~').for_each(|one| values(one, *kind, hits));
         }
     }
-    Some(Record { end, last })
+    let open = (end == text.len()).then_some(last);
+    Some(Record { end, open })
 }
 
 fn values(field: Field<'_>, kind: Kind, hits: &mut Vec<Hit>) {
@@ -122,7 +128,8 @@ fn values(field: Field<'_>, kind: Kind, hits: &mut Vec<Hit>) {
         Kind::Name => names(field, 0, hits),
         Kind::Staff => names(field, 1, hits),
         Kind::Address => hits.extend(place(field).address()),
-        Kind::Phone => hits.extend(first.phone()),
+        // Since version 2.3 the number stands behind, in its parts.
+        Kind::Phone => hits.extend(first.phone().or_else(|| field.phone())),
         Kind::Birth => hits.extend(first.birth()),
         Kind::Number(label) => hits.extend(first.number(label)),
     }
@@ -157,7 +164,7 @@ mod tests {
 
     const MESSAGE: &str = "MSH|^~\\&|EPIC|HOSP|LAB|HOSP|202401011200||ADT^A01|123|P|2.5\r\
         PID|1||4471902^^^HOSP^MR~88-12^^^X||ZZYROWSKI^QLAUD^J||19800114|F|||12 ELM ST^^SPRINGFIELD^IL^62704^USA^H||(217)555-0143^PRN^PH|||S||99812^^^HOSP|512-48-3071|D1234567^IL\r\
-        NK1|1|VORN^INA|SPO|7 OAK RD^^SPRINGFIELD|(217)555-0144\r\
+        NK1|1|VORN^INA|SPO|7 OAK RD^^SPRINGFIELD|^PRN^PH^^1^217^5550144\r\
         PV1|1|I|W^389^1||||1093^HALVORSEN^INGA^^^DR\rOBX|1|NM|K||4.1";
 
     #[test]
@@ -167,7 +174,7 @@ mod tests {
         found(MESSAGE, "DATE_OF_BIRTH", &["19800114"]);
         let places = ["12 ELM ST^^SPRINGFIELD^IL^62704", "7 OAK RD^^SPRINGFIELD"];
         found(MESSAGE, "ADDRESS", &places);
-        found(MESSAGE, "PHONE", &["(217)555-0143", "(217)555-0144"]);
+        found(MESSAGE, "PHONE", &["(217)555-0143", "1^217^5550144"]);
         found(MESSAGE, "MEDICAL_RECORD", &["4471902", "88-12", "99812"]);
         found(MESSAGE, "US_SSN", &["512-48-3071"]);
         found(MESSAGE, "DRIVER_LICENSE", &["D1234567"]);
@@ -177,6 +184,8 @@ mod tests {
     fn what_only_begins_like_a_segment() {
         nothing("| PID | USER |\n| PID|x|y|z|w|v |");
         nothing("RAPID|1|2|3|4|OKLA^HOMA");
+        nothing("|PID|USER|PR|NI|VIRT|RES|SHR|S|%CPU|%MEM|TIME+|COMMAND|");
+        nothing("KPI|PID|A|B|C|DD|EE|FF");
         nothing("PID|1||");
         nothing("PID|");
     }

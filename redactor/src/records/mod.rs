@@ -10,8 +10,9 @@ mod zone;
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, Input, packed};
+use aho_corasick::{AhoCorasick, Input, MatchKind};
 
+use crate::engine::EngineError;
 use crate::manifest::Found;
 use crate::rule::Hit;
 
@@ -20,15 +21,16 @@ pub(crate) const RULE: &str = "record";
 /// A stream waits for the end of a record that is no longer than this.
 const HELD: usize = crate::Engine::LONGEST_UNDECIDED;
 
-/// How far a record was read.
+/// What was read of a record.
 struct Record {
+    /// Behind what is the record's, whatever follows.
     end: usize,
-    /// Where the last of its parts begins: more text could change it.
-    last: usize,
+    /// Where that begins which more text could change, if it reaches the end of the text.
+    open: Option<usize>,
 }
 
-/// Reads the record whose mark stands at a place. Every one looks at so many bytes at most, or goes behind
-/// what it read, so that the search is linear in the text.
+/// Reads the record whose mark stands at a place. Each looks at a bounded part of the text, or at what it
+/// then says is the record's, so that the search is linear in the text.
 type Read = fn(&str, usize, &mut Vec<Hit>) -> Option<Record>;
 
 /// What every record of a kind holds, and who reads it.
@@ -40,6 +42,7 @@ const MARKS: &[(&str, Read)] = &[
     ("PV1|", hl7::segment),
     ("NM1*", x12::party),
     ("BEGIN:VCARD", card::card),
+    ("begin:vcard", card::card),
     ("ATTENDEE", card::attendee),
     ("ORGANIZER", card::attendee),
     ("<<<", zone::zone),
@@ -47,37 +50,29 @@ const MARKS: &[(&str, Read)] = &[
     (":*:", pgpass::line),
 ];
 
-/// Every text is searched for the marks, and hardly one has any: vectors pass over it faster than an automaton.
-enum Search {
-    Packed(packed::Searcher),
-    Automaton(Option<AhoCorasick>),
-}
-
-static SEARCH: LazyLock<Search> = LazyLock::new(|| {
+/// The first mark, as a search by vectors wants it: hardly a text has any.
+static SEARCH: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     let marks = MARKS.iter().map(|(mark, _)| mark);
-    match packed::Searcher::new(marks.clone()) {
-        Some(search) => Search::Packed(search),
-        None => Search::Automaton(AhoCorasick::new(marks).ok()),
-    }
+    let mut builder = AhoCorasick::builder();
+    builder
+        .match_kind(MatchKind::LeftmostFirst)
+        .build(marks)
+        .ok()
 });
 
-impl Search {
-    /// The first mark from a place on: where it stands, and who reads it.
-    fn next(&self, text: &str, from: usize) -> Option<(usize, Read)> {
-        let found = match self {
-            Self::Packed(search) => {
-                let span = (from..text.len()).into();
-                search.find_in(text, span)
-            }
-            Self::Automaton(search) => {
-                let rest = Input::new(text).range(from..);
-                search.as_ref()?.find(rest)
-            }
-        };
-        let mark = found?;
-        let (_, read) = MARKS.get(mark.pattern().as_usize())?;
-        Some((mark.start(), *read))
-    }
+/// Whether records can be searched for.
+///
+/// # Errors
+/// If the search could not be built: it would find nothing.
+pub(crate) fn ready() -> Result<(), EngineError> {
+    SEARCH.as_ref().map(|_| ()).ok_or(EngineError::Automaton)
+}
+
+/// The first mark from a place on: where it stands, and who reads it.
+fn next(text: &str, from: usize) -> Option<(usize, Read)> {
+    let mark = SEARCH.as_ref()?.find(Input::new(text).range(from..))?;
+    let (_, read) = MARKS.get(mark.pattern().as_usize())?;
+    Some((mark.start(), *read))
 }
 
 /// What stands in the fields of all records.
@@ -87,14 +82,14 @@ pub(crate) fn find(text: &str, growing: bool) -> Found {
         settled: text.len(),
     };
     let mut from = 0;
-    while let Some((at, read)) = SEARCH.next(text, from) {
+    while let Some((at, read)) = next(text, from) {
         from = at + 1;
-        let Some(Record { end, last }) = read(text, at, &mut found.hits) else {
+        let Some(Record { end, open }) = read(text, at, &mut found.hits) else {
             continue;
         };
         from = from.max(end);
-        if end == text.len() && end - last <= HELD {
-            found.settled = found.settled.min(last);
+        if let Some(open) = open.filter(|open| text.len() - open <= HELD) {
+            found.settled = found.settled.min(open);
         }
     }
     found.settled = match growing {
@@ -131,6 +126,10 @@ mod tests {
             "BEGIN:VCARD\nN:Zzyrowski;Qlaud;;;\nADR:;;Gartenweg 7;Berndorf;;12345;\nEND:VCARD\n",
             "ATTENDEE;CN=Qlaud Zzyrowski;ROLE=CHAIR:mailto:q@x\nx",
             "db.example.org:5432:app:admin:hunter2x9\n*:*:*:postgres:Kd8s\n",
+            "NM1*IL*1*VORN*INA~NM1*QC*1*ZZYROWSKI*QLAUD",
+            "What does NM1* mean?\nPID|1||4471902^^^H^MR||ZZYROWSKI^QLAUD|\n",
+            "P<DEUMUSTERMANN<SCHMIDT<<ERIKA<MARIA<KATHARI\nL01X00T476DEU6408125F2702283<<<<<<<<<<<<<<<4\n",
+            "ATTENDEE;ROLE=CHAIR;CN=Qlaud\r\n  Zzyrowski;X=1:mailto:q@x\r\nx",
             "x\nP<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<\nL898902C36UTO7408122F1204159ZE184226B<<<<<10\n",
         ] {
             let whole = find(text, false).hits;
@@ -147,6 +146,7 @@ mod tests {
         }
     }
 
+    /// Work that grows with the square of the text would not end here.
     #[test]
     fn hostile_texts_are_read_once() {
         for piece in [

@@ -2,7 +2,7 @@
 //!
 //! Source: PostgreSQL 17, "The Password File".
 
-use super::{Record, line_end};
+use super::Record;
 use crate::label::Label;
 use crate::rule::Hit;
 
@@ -10,6 +10,8 @@ use crate::rule::Hit;
 const SCORE: u8 = 88;
 /// Host, database or user may be so long.
 const LONGEST: usize = 128;
+/// And the line behind the host.
+const LINE: usize = 1024;
 
 /// Reads the line of which the place is the port.
 pub(super) fn line(text: &str, at: usize, hits: &mut Vec<Hit>) -> Option<Record> {
@@ -18,7 +20,12 @@ pub(super) fn line(text: &str, at: usize, hits: &mut Vec<Hit>) -> Option<Record>
     let begins = before.rfind(['\n', '\r']).map(|end| from + end + 1);
     let start = begins.or((from == 0).then_some(0))?;
     let host = text.get(start..at)?;
-    let most = text.floor_char_boundary((at + 3 * LONGEST).min(line_end(text, at)));
+    let near = text.get(at..text.floor_char_boundary(at + LINE))?;
+    let most = at + near.find(['\n', '\r']).unwrap_or(near.len());
+    // What is longer is no such line.
+    if most == at + near.len() && most < text.len() {
+        return None;
+    }
     let mut fields = text.get(at + 1..most)?.splitn(4, ':');
     let port = fields.next()?;
     let is_port = port == "*" || port.parse::<u16>().is_ok();
@@ -28,13 +35,10 @@ pub(super) fn line(text: &str, at: usize, hits: &mut Vec<Hit>) -> Option<Record>
         return None;
     }
     let password = password.unwrap_or_default();
-    if host.is_empty() || !is_password(password) {
+    if host.is_empty() || !is_password(password, port == "*") {
         // More may come.
-        let open = most == text.len();
-        return open.then_some(Record {
-            end: most,
-            last: start,
-        });
+        let open = (most == text.len()).then_some(start);
+        return open.map(|_| Record { end: at, open });
     }
     hits.push(Hit {
         start: most - password.len(),
@@ -43,15 +47,21 @@ pub(super) fn line(text: &str, at: usize, hits: &mut Vec<Hit>) -> Option<Record>
         score: SCORE,
         certain: false,
     });
-    Some(Record {
-        end: most,
-        last: start,
-    })
+    let open = (most == text.len()).then_some(start);
+    Some(Record { end: most, open })
 }
 
-/// A colon in it has a backslash.
-fn is_password(field: &str) -> bool {
-    let plain = !field.contains([' ', '\t', '"', '\'', ')', '$']);
+/// A colon in it has a backslash. Lists of anything have stars too, so that behind one a word is none; and
+/// what a program puts in is none.
+fn is_password(field: &str, star: bool) -> bool {
+    let word = star && field.bytes().all(|b| b.is_ascii_lowercase());
+    let filled = ["${", "$(", "{{", "%("]
+        .iter()
+        .any(|mark| field.starts_with(mark));
+    let variable = field
+        .strip_prefix('$')
+        .is_some_and(|name| name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_'));
+    let plain = !field.contains([' ', '\t']) && !word && !filled && !variable;
     plain && field.len() >= 4 && !field.replace("\\:", "").contains(':')
 }
 
@@ -69,6 +79,8 @@ mod tests {
     fn passwords_of_lines() {
         let text = "# hosts\ndb.example.org:5432:app:admin:hunter2x9\n*:*:*:postgres:Kd8s\\:Q2\nlocalhost:5432:*:bo_b:blue-heron\n";
         found(text, "PASSWORD", &["hunter2x9", "Kd8s\\:Q2", "blue-heron"]);
+        let marked = "db.example.org:5432:app:admin:Pa$$w0rd(9)'\"\n";
+        found(marked, "PASSWORD", &["Pa$$w0rd(9)'\""]);
     }
 
     #[test]
@@ -77,5 +89,6 @@ mod tests {
         nothing("db:5432:app\n0.0.0.0:5432:5432:x:y:z\n");
         nothing("image: postgres:5432:a b:c:dddd\n");
         nothing("db.example.org:5432:app:admin:${PGPASSWORD}\n");
+        nothing("org:*:project:read:write\ncache:*:v1:user:profile\n");
     }
 }

@@ -22,32 +22,42 @@ pub(super) fn party(text: &str, at: usize, hits: &mut Vec<Hit>) -> Option<Record
         text: text.get(at..most)?,
         at,
     };
-    let (mut person, mut end, mut last) = (false, at, at);
-    for (number, segment) in whole.split('~').enumerate() {
-        let line = segment.text.trim_start_matches(['\r', '\n']);
-        let segment = Field {
-            text: line,
-            at: segment.at + segment.text.len() - line.len(),
-        };
-        last = segment.at;
+    let (mut person, mut end, mut open) = (false, at, None);
+    for (number, segment) in segments(whole).enumerate() {
+        let stop = segment.at + segment.text.len();
+        // More of it may come; or the bound has cut it, and only a whole one is read.
+        let cut = stop == most;
+        open = (stop == text.len()).then_some(segment.at);
+        if cut && open.is_none() {
+            break;
+        }
         let elements: Vec<Field<'_>> = segment.split('*').collect();
         match elements.first().map(|name| name.text) {
             Some("NM1") if number == 0 => {
                 person = elements.get(2).is_some_and(|kind| kind.text == "1");
                 named(&elements, person, hits);
             }
-            Some("N3") if person => hits.extend(elements.get(1).and_then(|it| it.address())),
-            Some("N4") if person => hits.extend(place(segment).and_then(Field::address)),
+            Some("N3" | "N4") if person => hits.extend(behind(segment).and_then(Field::address)),
             Some("DMG") if person => hits.extend(elements.get(2).and_then(|it| it.birth())),
-            Some("PER") => hits.extend(elements.iter().skip(3).filter_map(|it| it.phone())),
-            Some("REF" | "N3" | "N4" | "DMG") => {}
-            // What is cut off may be any of them.
-            _ if segment.at + segment.text.len() < text.len() => break,
-            _ => {}
+            Some("PER") => {
+                hits.extend(elements.get(2).and_then(|it| it.name()));
+                hits.extend(elements.iter().skip(3).filter_map(|it| it.phone()));
+            }
+            Some("REF" | "N3" | "N4" | "DMG" | "") => {}
+            _ => break,
         }
-        end = segment.at + segment.text.len();
+        end = stop;
     }
-    Some(Record { end, last })
+    Some(Record { end, open })
+}
+
+/// Segments end with `~`, a line's end, or both.
+fn segments(whole: Field<'_>) -> impl Iterator<Item = Field<'_>> {
+    let lines = whole.split('\n').flat_map(|line| line.split('~'));
+    lines.map(|segment| Field {
+        text: segment.text.trim_end_matches('\r'),
+        ..segment
+    })
 }
 
 /// Family, given and further names, and the number under which the party is known.
@@ -68,12 +78,12 @@ fn named(elements: &[Field<'_>], person: bool, hits: &mut Vec<Hit>) {
     hits.extend(number);
 }
 
-/// City, state and postal code.
-fn place(segment: Field<'_>) -> Option<Field<'_>> {
-    let text = segment.text.strip_prefix("N4*")?;
+/// The elements of a segment, without its name.
+fn behind(segment: Field<'_>) -> Option<Field<'_>> {
+    let (name, text) = segment.text.split_once('*')?;
     Some(Field {
         text,
-        at: segment.at + segment.text.len() - text.len(),
+        at: segment.at + name.len() + 1,
     })
 }
 
@@ -83,11 +93,15 @@ mod tests {
 
     #[test]
     fn a_party_and_what_is_said_of_it() {
-        let text = "HL*1**20*1~NM1*IL*1*ZZYROWSKI*QLAUD*P***MI*99812345~N3*12 ELM ST~\
+        let text = "HL*1**20*1~NM1*IL*1*ZZYROWSKI*QLAUD*P***MI*99812345~N3*12 ELM ST*APT 5B~\
             N4*SPRINGFIELD*IL*62704~DMG*D8*19800114*F~NM1*PR*2*ACME HEALTH*****PI*12345~";
         found(text, "PERSON", &["ZZYROWSKI", "QLAUD"]);
         found(text, "MEDICAL_RECORD", &["99812345"]);
-        found(text, "ADDRESS", &["12 ELM ST", "SPRINGFIELD*IL*62704"]);
+        found(
+            text,
+            "ADDRESS",
+            &["12 ELM ST*APT 5B", "SPRINGFIELD*IL*62704"],
+        );
         found(text, "DATE_OF_BIRTH", &["19800114"]);
     }
 

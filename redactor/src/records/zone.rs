@@ -28,26 +28,33 @@ const FORMATS: &[Format] = &[
 pub(super) fn zone(text: &str, at: usize, hits: &mut Vec<Hit>) -> Option<Record> {
     FORMATS.iter().find_map(|format| {
         let (count, length, ..) = *format;
-        // The place may stand in its last line.
-        (0..count).find_map(|back| {
+        // The place may stand in its last line; what is whole by then counts before what may become one.
+        (0..count).rev().find_map(|back| {
             let first = start(text, at, back, length)?;
             read(text, first, format, hits)
         })
     })
 }
 
-/// Where the last line of a text begins, if it may become the first of a zone; else the text's length.
+/// Where lines begin at the end of a text that may become a zone; else the text's length.
 pub(super) fn begun(text: &str) -> usize {
-    let longest = text.len().saturating_sub(LONGEST);
-    let near = text.as_bytes().get(longest..).unwrap_or_default();
-    let before = near.iter().rev().position(|b| !is_part(*b));
-    let start = text.len() - before.unwrap_or(near.len());
-    let kind = text.as_bytes().get(start);
-    let is_kind = kind.is_some_and(|b| b"PIACV".contains(b));
-    match is_kind && begins_line(text, start) {
-        true => start,
-        false => text.len(),
+    let from = text.ceil_char_boundary(text.len().saturating_sub(LONGEST * 3 + 6));
+    let (mut begun, mut stop) = (text.len(), text.len());
+    let near = text.get(from..).unwrap_or_default();
+    for (number, line) in near.rsplit('\n').enumerate() {
+        let start = stop - line.len();
+        stop = start.saturating_sub(1);
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        let sized = number == 0 && line.len() <= LONGEST;
+        let whole = FORMATS.iter().any(|(_, length, ..)| *length == line.len());
+        if !(sized || whole) || !line.bytes().all(is_part) || !begins_line(text, start) {
+            break;
+        }
+        if line.starts_with(['P', 'I', 'A', 'C', 'V']) {
+            begun = start;
+        }
     }
+    begun
 }
 
 fn is_part(b: u8) -> bool {
@@ -86,8 +93,8 @@ fn read(text: &str, first: usize, format: &Format, hits: &mut Vec<Hit>) -> Optio
             && cut.len() <= length;
         let open = fits && most == text.len();
         return open.then_some(Record {
-            end: text.len(),
-            last: first,
+            end: first,
+            open: Some(first),
         });
     }
     let last = lines.last()?;
@@ -104,7 +111,8 @@ fn read(text: &str, first: usize, format: &Format, hits: &mut Vec<Hit>) -> Optio
         score: SCORE,
         certain: true,
     });
-    Some(Record { end, last: first })
+    let open = (end == text.len()).then_some(first);
+    Some(Record { end, open })
 }
 
 /// Whether the digit behind a number is its check digit.

@@ -1,6 +1,8 @@
 //! Passwords that neither a name nor a flag of their own stands before: those that programs take as
 //! an argument, and those in pairs of code.
 
+use data_encoding::BASE64;
+
 use crate::label::Label;
 use crate::rule::{Candidate, Hit, Left, Rule, Tail};
 
@@ -30,8 +32,14 @@ const BEHIND: &str = r"(?i)(?:passwor[dt]|passwd|kennwort|has(?:l|\xC5\x82)o|con
 
 /// A password as systems keep it: crypt(5), PHC strings, LDAP's userPassword (RFC 2307).
 const HASH: &str = concat!(
-    r"(?:\$(?:1|2[abxy]|5|6|7|y|gy|apr1|argon2(?:id|i|d)|pbkdf2(?:-sha(?:1|256|512))?|scrypt)\$[A-Za-z0-9./=,+$-]{20,160}",
-    r"|\{(?:S?SHA(?:256|384|512)?|S?MD5|CRYPT|PBKDF2[A-Z0-9-]{0,12})\}[A-Za-z0-9./=+$-]{16,120})"
+    r"(?:\$(?:1|apr1)\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{22}",
+    r"|\$2[abxy]\$[0-9]{2}\$[./A-Za-z0-9]{53}",
+    r"|\$5\$(?:rounds=[0-9]{1,9}\$)?[./A-Za-z0-9]{0,16}\$[./A-Za-z0-9]{43}",
+    r"|\$6\$(?:rounds=[0-9]{1,9}\$)?[./A-Za-z0-9]{0,16}\$[./A-Za-z0-9]{86}",
+    r"|\$g?y\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{1,64}\$[./A-Za-z0-9]{43}",
+    r"|\$argon2(?:id|i|d)\$(?:v=[0-9]{1,3}\$)?m=[0-9]{1,9},t=[0-9]{1,4},p=[0-9]{1,4}\$[+/A-Za-z0-9]{8,64}\$[+/A-Za-z0-9]{16,88}",
+    r"|\$pbkdf2(?:-sha(?:1|256|512))?\$[0-9]{1,8}\$[./A-Za-z0-9]{8,64}\$[./A-Za-z0-9]{27,86}",
+    r"|\{S?(?:SHA(?:256|384|512)?|MD5)\}[+/A-Za-z0-9]{20,116}={0,2})"
 );
 
 pub(super) fn rules() -> Vec<Rule> {
@@ -61,10 +69,28 @@ fn argument(candidate: &Candidate<'_>) -> Option<Hit> {
     fits.then(|| taken(candidate)).flatten()
 }
 
-/// What goes on is longer than any of them, or of another kind.
+/// What goes on is longer than any of them, or of another kind; what follows a brace is a digest with salt, in
+/// base64.
 fn hash(candidate: &Candidate<'_>) -> Option<Hit> {
-    let goes_on = candidate.next().is_some_and(|b| b.is_ascii_alphanumeric());
-    (!goes_on)
+    let goes_on = candidate
+        .next()
+        .is_some_and(|b| b.is_ascii_alphanumeric() || b == b'/');
+    let scheme = candidate
+        .matched()
+        .strip_prefix('{')
+        .and_then(|rest| rest.split_once('}'));
+    let whole = scheme.is_none_or(|(name, digest)| {
+        let length = match name.trim_start_matches('S') {
+            "MD5" => 16,
+            "HA256" => 32,
+            "HA384" => 48,
+            "HA512" => 64,
+            _ => 20,
+        };
+        let decoded = BASE64.decode(digest.as_bytes());
+        candidate.previous() != Some(b'$') && decoded.is_ok_and(|bytes| bytes.len() >= length)
+    });
+    (!goes_on && whole)
         .then(|| candidate.whole(Label::PASSWORD, 92))
         .flatten()
 }
@@ -121,6 +147,7 @@ fn behind(candidate: &Candidate<'_>) -> Option<Hit> {
 
 #[cfg(test)]
 mod tests {
+    use super::BASE64;
     use crate::rules::testing::{found, nothing};
 
     #[test]
@@ -145,19 +172,30 @@ mod tests {
 
     #[test]
     fn passwords_as_systems_keep_them() {
-        let salted = "kd83mmsk29dlsk2j3k4l5kd8";
+        let long = "kd83mmsk29dlsk2j3k4l5kd8".repeat(4);
         for hash in [
-            format!("$6$rounds=5000$saltsalt${salted}"),
-            format!("$apr1${}${salted}", "kd83mmsk"),
-            format!("$2y$10${salted}"),
-            format!("$argon2id$v=19$m=65536,t=3,p=4${salted}${salted}"),
-            format!("{{SSHA}}{salted}=="),
+            format!("$6$rounds=5000$saltsalt${}", &long[..86]),
+            format!("$1$kd83mmsk${}", &long[..22]),
+            format!("$2y$10${}", &long[..53]),
+            format!(
+                "$argon2id$v=19$m=65536,t=3,p=4${}${}",
+                &long[..22],
+                &long[..43]
+            ),
+            format!("{{SSHA}}{}", BASE64.encode(&long.as_bytes()[..28])),
         ] {
             for text in [format!("mira:{hash}:19000:0:"), format!("h = \"{hash}\"")] {
                 found(&text, "PASSWORD", &[&hash]);
             }
         }
-        nothing("cost is $5$ or $6$ each; {SHA} of it, ${SHA256}");
+        for text in [
+            "cost is $5$ or $6$ each; {SHA} of it, ${SHA256}",
+            "aws s3 cp out s3://ci/${SHA}/artifacts/bundle.zip",
+            "app-{SHA256}-linux-amd64.tar.gz",
+            "mv $1$SUFFIX/archive/2024/data.csv x",
+        ] {
+            nothing(text);
+        }
     }
 
     #[test]

@@ -152,14 +152,17 @@ fn mail(candidate: &Candidate<'_>) -> Option<Hit> {
 /// part: they are one finding, since nobody can tell which part is whose.
 fn glued(text: &str, start: usize, end: usize) -> usize {
     let mut end = end;
-    while end - start < GLUED {
-        let domain = text.get(end..).and_then(|rest| rest.strip_prefix('@'));
-        let part = |c: char| c.is_alphanumeric() || "._+%-".contains(c);
-        let domain = domain.map(|rest| rest.split(|c| !part(c)).next().unwrap_or_default());
-        match domain.map(|domain| domain.trim_end_matches(['.', '-', '%', '+'])) {
-            None | Some("") => break,
-            Some(domain) => end += 1 + domain.len(),
+    while let Some(rest) = text.get(end..).and_then(|rest| rest.strip_prefix('@')) {
+        let part = |b: &u8| b.is_ascii_alphanumeric() || b"._-".contains(b);
+        let length = rest.bytes().take(GLUED).take_while(part).count();
+        let domain = rest
+            .get(..length)
+            .unwrap_or_default()
+            .trim_end_matches(['.', '-']);
+        if domain.is_empty() || end + 1 + domain.len() > start + GLUED {
+            break;
         }
+        end += 1 + domain.len();
     }
     end
 }

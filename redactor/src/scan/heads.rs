@@ -62,8 +62,11 @@ impl Joined {
     /// Copies the states of a head, in their order, so that each is as far on as the first.
     fn add(&mut self, head: &NFA) -> Result<(), EngineError> {
         self.builder.start_pattern().map_err(too_large)?;
-        for state in head.states() {
-            self.copy(state)?;
+        for (number, state) in head.states().iter().enumerate() {
+            // Where one is found is reckoned, so that none may stand elsewhere.
+            if self.copy(state)?.as_usize() != self.count + number {
+                return Err(EngineError::Automaton);
+            }
         }
         let start = moved(self.count, head.start_anchored())?;
         self.builder.finish_pattern(start).map_err(too_large)?;
