@@ -110,6 +110,8 @@ fn piece() -> impl Strategy<Value = String> {
         "\\u00",
         "eyJ",
         "://",
+        "@.",
+        "@ab.example",
     ];
     let fixed: Vec<String> = fixed
         .into_iter()

@@ -46,6 +46,9 @@ const FILE_ENDINGS: &[&str] = &[
 
 /// Addresses without anything between them are one finding up to this length.
 const GLUED: usize = 200;
+/// Of a domain (RFC 1035 §2.3.4), and how many labels the head of the rule reads.
+const LONGEST_LABEL: usize = 63;
+const MOST_LABELS: usize = 8;
 
 /// An address that a line break cut at its `@`.
 const WRAPPED: &str =
@@ -153,18 +156,33 @@ fn mail(candidate: &Candidate<'_>) -> Option<Hit> {
 fn glued(text: &str, start: usize, end: usize) -> usize {
     let mut end = end;
     while let Some(rest) = text.get(end..).and_then(|rest| rest.strip_prefix('@')) {
-        let part = |b: &u8| b.is_ascii_alphanumeric() || b"._-".contains(b);
-        let length = rest.bytes().take(GLUED).take_while(part).count();
-        let domain = rest
-            .get(..length)
-            .unwrap_or_default()
-            .trim_end_matches(['.', '-']);
+        let domain = domain(rest);
         if domain.is_empty() || end + 1 + domain.len() > start + GLUED {
             break;
         }
         end += 1 + domain.len();
     }
     end
+}
+
+/// The domain at the start of a text, as far as the head of the rule follows one: a stream waits no longer.
+fn domain(text: &str) -> &str {
+    let part = |b: &u8| b.is_ascii_alphanumeric() || b"_-".contains(b);
+    let mut length = 0;
+    for _ in 0..MOST_LABELS {
+        let rest = text.as_bytes().get(length..).unwrap_or_default();
+        let label = rest.iter().take_while(|b| part(b)).count();
+        if !(1..=LONGEST_LABEL).contains(&label) {
+            break;
+        }
+        length += label + usize::from(rest.get(label) == Some(&b'.'));
+        if rest.get(label) != Some(&b'.') {
+            break;
+        }
+    }
+    text.get(..length)
+        .unwrap_or_default()
+        .trim_end_matches(['.', '-'])
 }
 
 /// A decorator on the next line looks alike, so the ending has to be a common one.
