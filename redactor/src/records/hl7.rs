@@ -91,11 +91,21 @@ const FIELDS: &[(&str, &[(usize, Kind)])] = &[
     ),
 ];
 
+/// Digits of the number of a set.
+const DIGITS: usize = 8;
+
 /// Reads a segment, which is a line.
 pub(super) fn segment(text: &str, at: usize, hits: &mut Vec<Hit>) -> Option<Record> {
     // A message may stand in a log's line, behind what the log says.
     let before = text.get(..at)?.chars().next_back();
     if before.is_some_and(char::is_alphanumeric) {
+        return None;
+    }
+    // The first field of each is the number of the set: what has other words there is a table. Asked before
+    // the line is read, of which a text may have one with a mark at every turn.
+    let set = text.get(at + "PID|".len()..)?.bytes().take(DIGITS + 1);
+    let mut rest = set.skip_while(u8::is_ascii_digit);
+    if rest.next() != Some(b'|') {
         return None;
     }
     let end = line_end(text, at);
@@ -106,11 +116,6 @@ pub(super) fn segment(text: &str, at: usize, hits: &mut Vec<Hit>) -> Option<Reco
     let (_, kinds) = FIELDS
         .iter()
         .find(|(name, _)| line.text.starts_with(name))?;
-    // The first field of each is the number of the set: what has other words there is a table.
-    let set = line.text.split('|').nth(1).unwrap_or_default();
-    if !set.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
     let mut last = at;
     for (number, field) in line.split('|').enumerate() {
         last = field.at;
